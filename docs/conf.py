@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How Sphinx makes the site of docs/: `./dev docs`."""
 
+import click
+from sphinx.application import Sphinx
+from sphinx_click.ext import _format_option
+
 from nodewise import __version__
+from nodewise.cli.help import examples, grouped
 
 project = "nodewise"
 release = __version__
@@ -17,3 +22,28 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 # what a page shows as typed at a terminal is text, whatever stands in it
 highlight_options = {"console": {"stripnl": False}}
+
+
+def _in_groups(app: Sphinx, context: click.Context, lines: list[str]) -> None:
+    """The options as `--help` has them: in groups, those of exporters and dialects, too."""
+    del app
+    lines.clear()
+    for heading, options in grouped(context.command, context).items():
+        lines += [f".. rubric:: {heading}", ""]
+        for option in options:
+            lines += [*_format_option(context, option), ""]
+
+
+def _with_examples(app: Sphinx, context: click.Context, lines: list[str]) -> None:
+    """The examples that `--help` shows, behind the usage."""
+    del app
+    if shown := examples(context.command):
+        lines += [".. rubric:: Examples", "", ".. code-block:: shell", ""]
+        lines += [f"   {text}" for line, does in shown for text in (f"# {does}", line)]
+        lines.append("")
+
+
+def setup(app: Sphinx) -> None:
+    """What sphinx-click calls for each command."""
+    app.connect("sphinx-click-process-options", _in_groups)
+    app.connect("sphinx-click-process-usage", _with_examples)

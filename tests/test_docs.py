@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 import pytest
 
+from nodewise.base.errors import NodewiseError
 from nodewise.cli.main import nodewise_command
 
 ROOT = Path(__file__).parent.parent
@@ -134,11 +135,23 @@ def test_what_a_page_types_prints_what_it_shows(page: Path, tmp_path: Path) -> N
 
 def _words_of(command: str) -> list[list[str]]:
     """The words behind each `nodewise` in a line for the shell, as far as they are one command's."""
-    found = []
-    for part in re.split(r"[|;&><'\n]|\$\(|\)", command.replace("\\\n", " ")):
-        words = shlex.split(part.split(" #")[0]) if part.count('"') % 2 == 0 else part.split()
-        if "nodewise" in words:
-            found.append(words[words.index("nodewise") + 1 :])
+    reader = shlex.shlex(command.replace("\\\n", " ").replace("$(", " ; "), posix=True, punctuation_chars="|;&<>()")
+    reader.whitespace_split = True
+    try:
+        words = list(reader)
+    except ValueError:
+        # a part of a sentence or of a script
+        words = command.split()
+    found: list[list[str]] = []
+    inside = False
+    for word in words:
+        if set(word) <= set("|;&<>()"):
+            inside = False
+        elif word == "nodewise" and not inside:
+            found.append([])
+            inside = True
+        elif inside:
+            found[-1].append(word)
     return found
 
 
@@ -146,23 +159,63 @@ def _options(command: click.Command, context: click.Context) -> set[str]:
     return {name for p in command.get_params(context) if isinstance(p, click.Option) for name in p.opts}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])
-def test_options_that_a_page_types_are_there(page: Path) -> None:
-    context = click.Context(nodewise_command)
-    for _, block in _BLOCK.findall(page.read_text()):
-        for words in _words_of(block):
+#: All pages that people read, also those next to what they are about.
+READ = [
+    p
+    for folder in ("docs", "examples", "native", "src/nodewise", "studies/nodewise_studies", "packaging")
+    for p in sorted((ROOT / folder).rglob("*.md"))
+] + [ROOT / "README.md", ROOT / "studies/README.md", ROOT / "CONTRIBUTING.md"]
+#: What the examples of the pages on additions bring; a test of each installs it and types what the page shows.
+BROUGHT = {"drift", "--export-tap", "--blist"}
+_INDENTED = re.compile(r"^    ((?:[A-Z_]+=\S+ )*(?:ssh .* )?nodewise .*)$", re.MULTILINE)
+_FENCED = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )*nodewise [^`]+)`")
+#: Stand for what a reader puts there, or for more of the same.
+_PLACEHOLDER = re.compile(r"…|\.\.\.|\b(NAME|N|DIR|FILE|FOLDER|COMMAND|OPTIONS|STUDY|[A-Z]{4,})\b")
+
+
+def shown_lines(text: str) -> list[tuple[str, bool]]:
+    """Every line of a page that names nodewise with a command: in blocks of any kind and indented, which are whole, and within sentences."""
+    fenced = [line for block in _FENCED.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    plain = _FENCED.sub("", text)
+    inline = [" ".join(found.split()) for found in _INLINE.findall(plain)]
+    typed_there = [line for line in fenced if re.search(r"(^ *|[$|;&:-] *|[A-Z_]+=\S+ +)nodewise [a-z-]", line)]
+    return [(line, True) for line in (*typed_there, *_INDENTED.findall(plain))] + [(line, False) for line in inline]
+
+
+@pytest.mark.parametrize("page", READ, ids=[str(p.relative_to(ROOT)) for p in READ])
+def test_what_a_page_shows_is_taken_by_the_command_line(page: Path) -> None:
+    """Each command is there, each option is that command's, and where nothing is left open its values are read, too."""
+    context = click.Context(nodewise_command, info_name="nodewise")
+    for line, whole in shown_lines(page.read_text()):
+        for words in _words_of(line):
             if not words or words[0].startswith("-"):
-                assert words[:1] in ([], ["--include-dir"], ["--version"]), words
+                known = {name for p in nodewise_command.params for name in p.opts} | {"--help", "-h"}
+                # `nodewise --traceback …`
+                assert not words or words[0] in known, (page.name, words)
+                continue
+            if {words[0], *(word.split("=")[0] for word in words)} & BROUGHT or words[0].isupper() or words[0] == "…":
                 continue
             command = nodewise_command.get_command(context, words[0])
-            assert command is not None, words
-            if words[0] == "study":
+            # a sentence may begin with its name
+            assert command is not None, (page.name, words)
+            if whole and not _PLACEHOLDER.search(" ".join(words[1 : words.index("--") if "--" in words else None])):
+                try:
+                    command.make_context(words[0], words[1:], parent=context)
+                except (click.UsageError, NodewiseError) as problem:
+                    raise AssertionError(f"{page.name}: {line}: {problem}") from problem
+            elif words[0] != "study":
                 # each study has options of its own
-                continue
-            known = _options(command, context)
-            for word in words[1 : words.index("--") if "--" in words else None]:
-                if word.startswith("-"):
-                    assert word.split("=")[0] in known, (page.name, words[0], word)
+                known = _options(command, context)
+                for word in words[1 : words.index("--") if "--" in words else None]:
+                    # with a blank it is the value of another
+                    if word.startswith("-") and " " not in word:
+                        assert word.split("=")[0] in known, (page.name, words[0], word)
+
+
+def test_lines_are_found_wherever_they_stand() -> None:
+    text = "See `nodewise check --all` or\n\n    nodewise quiet  # now\n\n```yaml\n- run: nodewise run -- a\n```\n\nand nodewise says `x`.\n"
+    assert [_words_of(line)[0][0] for line, _ in shown_lines(text)] == ["run", "quiet", "check"]
 
 
 def test_every_page_is_reached() -> None:

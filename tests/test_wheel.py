@@ -11,6 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from nodewise.base.native import native_path
+from tools import fresh_root, wheel_sizes
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,6 +26,19 @@ def test_the_script_of_pages_can_stand_in_a_page() -> None:
     script = native_path("page.js").read_text(encoding="utf-8")
     assert "vegaEmbed" in script
     assert "</script" not in script.lower() and "<!--" not in script
+
+
+def test_sizes_are_held_to_the_limit() -> None:
+    text, small = wheel_sizes.told({"nodewise.whl": 4_000_000, "numpy.whl": 17_000_000})
+    assert small and text.splitlines()[-1] == "  21.00 MB  together, to be at most 25 MB"
+    assert not wheel_sizes.told({"nodewise.whl": 4_000_000, "other.whl": 84_000_000})[1]
+
+
+@pytest.mark.long
+def test_the_engine_is_small_enough_with_what_it_needs(wheels: dict[str, Path], tmp_path: Path) -> None:
+    found = wheel_sizes.sizes(wheels["nodewise"], tmp_path)
+    text, small = wheel_sizes.told(found)
+    assert small and len(found) > 4 and any(name.startswith("numpy-") for name in found), text
 
 
 @pytest.mark.long
@@ -91,3 +105,12 @@ def test_the_studies_come_with_their_kernels(wheels: dict[str, Path], tmp_path: 
         [tmp_path / "v/bin/nodewise", "study"], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert "hash" in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(fresh_root.missing()), reason=fresh_root.missing())
+def test_an_empty_debian_gives_a_verdict(wheels: dict[str, Path], tmp_path: Path) -> None:
+    fresh_root.make_base()
+    found = fresh_root.trial(wheels["nodewise"].parent, tmp_path / "root")
+    # how long it takes decides nothing on a machine where other tests run
+    assert found.keys() == fresh_root.STEPS.keys() and all(seconds > 0 for seconds in found.values())

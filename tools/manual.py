@@ -14,6 +14,7 @@ import click
 from click.shell_completion import FishComplete, ZshComplete
 
 from nodewise import __version__
+from nodewise.cli.help import examples, grouped
 from nodewise.cli.main import SECTIONS, nodewise_command
 
 SHARE = Path(__file__).parents[1] / "packaging" / "share"
@@ -97,11 +98,15 @@ def _page(context: click.Context, command: click.Command) -> str:
     if isinstance(command, click.Group):
         lines += _list_of_commands(context)
     lines.append(".SH OPTIONS")
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None:
-            spelled, told = record
+    for heading, options in grouped(command, context).items():
+        lines += [f".SS {_quoted(heading)}"] if heading != "Options" else []
+        for option in options:
+            spelled, told = option.get_help_record(context) or ("", "")
             lines += [".TP", f".B {_quoted(spelled)}", _quoted(_joined(told))]
+    if shown := examples(command):
+        lines.append(".SH EXAMPLES")
+        for line, does in shown:
+            lines += [".PP", f"{_quoted(does[:1].upper() + does[1:])}:", ".PP", ".nf", f"    {_quoted(line)}", ".fi"]
     others = [] if isinstance(command, click.Group) else ["nodewise(1)"]
     lines += [".SH SEE ALSO", _quoted(", ".join([*others, "the pages of docs/, which come with the sources"]))]
     return "\n".join(lines) + "\n"

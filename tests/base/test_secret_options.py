@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from nodewise.base import secret_options
 from nodewise.base.masking import MASK, Masks, shell_text
-from nodewise.base.secret_options import RULES, secrets_by_program
+from nodewise.base.secret_options import RULES, Rule, secrets_by_program
 
 #: Programs that the patterns of the table mean, one each.
 _PROGRAMS = {
@@ -114,7 +115,7 @@ def _masked(words: list[str]) -> list[str]:
     masked: list[str] = masks.masked(words)
     assert masks.revealed(masked) == words
     assert Masks(masks.used, {}).revealed(json.loads(json.dumps(masked))) == words
-    return [re.sub(MASK, "S", word) for word in masked]
+    return [MASK.sub("S", word) for word in masked]
 
 
 def _put(words: list[str], secret: str) -> list[str]:
@@ -280,3 +281,14 @@ def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str
 
 def test_a_long_command_takes_no_time() -> None:
     assert list(secrets_by_program(["./app", *(["-x", "y"] * 50_000)])) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.programs)
+def test_no_pattern_is_left_out_that_fits(rule: Rule) -> None:
+    names = {name for one in RULES for name in re.findall(r"[\w-]+", one.programs)}
+    # without what may be missing, and with more behind it
+    names |= {name[:-1] for name in names} | {f"{name}{more}" for name in names for more in ("s", "1", "-cli", "ctl")}
+    found = {name for name in names if re.fullmatch(rule.programs, name)} | {
+        _PROGRAMS.get(rule.programs, rule.programs)
+    }
+    assert all(secret_options._may_fit(rule.programs, name) for name in found)

@@ -103,3 +103,14 @@ def test_what_a_program_reports_in_vain_is_one_note(nodewise: Command, tmp_path:
     assert len(notes) == 1 and 'text stands before {"nodewise": on it: result: {"nodewise": 1' in notes[0]
     page = (tmp_path / "x/report.html").read_text()
     assert "a line was not read" in page
+
+
+@pytest.mark.parametrize("kind", ["compare", "tune"])
+def test_a_metric_that_decides_nothing_is_said_to(kind: str, nodewise: Command) -> None:
+    words = [kind, "--metric", "mass=mass: ([0-9.]+)", "--max-runs", "20", "--accept-disturbed", "--out", kind]
+    command = ["--", "echo", "mass: 3"] if kind == "tune" else ["echo mass: 3", "echo mass: 4"]
+    done = nodewise(*words, *command)
+    said = "mass is read and does not decide, seconds does: --maximize mass or --minimize mass lets it decide"
+    assert said in done.stdout, done.stdout + done.stderr
+    again = nodewise(*words[:-1], f"{kind}-2", "--maximize", "mass", *command)
+    assert "does not decide" not in again.stdout

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.base.units import parse_seconds, parse_share
 
@@ -27,7 +28,7 @@ Values: TypeAlias = str | Sequence[str | int | float]
 Processors: TypeAlias = str | Iterable[int]
 
 _LONGEST_S = 1e9
-_VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_VARIABLE = late(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 #: More than any machine has; a runtime crashes at some number, and says nothing.
 _MOST_THREADS = 8192
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import numbers
@@ -119,6 +118,8 @@ def _how_to_call(signature: inspect.Signature) -> str:
 
 def _meant(keyword: str, known: Sequence[str]) -> str:
     plain = [n for n in known if n.rstrip("s") == keyword.rstrip("s")]
+    import difflib
+
     near = plain or difflib.get_close_matches(keyword, known, 1, 0.7)
     return f"is {near[0]} meant?" if near else f"its keywords are {', '.join(known)}"
 

@@ -10,16 +10,16 @@ import codecs
 import re
 from typing import Any
 
+from nodewise.base.late import late
+
 #: The name of the handler by which a text is encoded with its stray bytes shown.
 SHOWN = "nodewise-shown"
-_STRAY = re.compile("[\ud800-\udfff]")
+_STRAY = late("[\ud800-\udfff]")
 #: Characters that a terminal or a browser acts upon instead of showing them: controls, and those that turn the direction of writing.
-_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_ACTING = late("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 #: What a terminal would obey: control characters but for line ends and tabs, those that turn the direction of writing, and
 #: sequences other than colours, which what is drawn here has.
-_OBEYED = re.compile(
-    "\x1b(?!\\[[\\d;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)
+_OBEYED = late("\x1b(?!\\[[\\d;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _one(found: re.Match[str]) -> str:

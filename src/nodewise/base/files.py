@@ -6,15 +6,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 from pathlib import Path
 
 from nodewise.base.errors import StoreError
 from nodewise.base.escaping import SHOWN
+from nodewise.base.late import late
 
 #: The name of a file that is being written, with the process that writes it.
-_PART = re.compile(r"\..+\.(?P<pid>\d+)\.part")
+_PART = late(r"\..+\.(?P<pid>\d+)\.part")
 
 
 def store_error(path: Path, problem: OSError) -> StoreError:

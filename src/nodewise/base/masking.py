@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote
 
+from nodewise.base.late import late
 from nodewise.base.secret_names import is_secret, is_secret_name, variable_name
 from nodewise.base.secrets import Part, parts_of_text, parts_of_words
 
@@ -25,7 +26,7 @@ def _set(words: str) -> frozenset[str]:
 
 _BEGIN = "<masked:"
 #: A mask: a name and, where the value is spelled in another way than usual, which one; without a name it is its own beginning.
-MASK = re.compile(r"<masked:(?:([A-Za-z_]\w*)(?:\.(\d+))?)?>")
+MASK = late(r"<masked:(?:([A-Za-z_]\w*)(?:\.(\d+))?)?>")
 #: A shorter value is masked where it is given only, since it stands in other words by chance.
 SHORTEST = 6
 #: Words of nodewise's own, and such as are in every program's output: masked where they are given as a secret only.
@@ -44,7 +45,7 @@ _LISTS_OF_TWO = ("-L", "--parameter-list")
 #: Under these names are parameters by theirs.
 _OF_PARAMETERS = ("parameters", "values", "axes")
 #: What a shell takes for more than itself between double quotes.
-_ACTIVE = re.compile('[\\\\"$`!\n\udc80-\udcff]')
+_ACTIVE = late('[\\\\"$`!\n\udc80-\udcff]')
 
 
 #: Those whose names the others in this process take over, the last one first: what is printed while a command runs and what is

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 
 def meant(word: str, known: Iterable[str], also: Mapping[str, str] | None = None) -> str:
     """`; is omp meant?` for the known word that is nearest, by its spelling or since it is `also` called so; else empty."""
+    import difflib
+
     names = list(known)
     other = (also or {}).get(word.lower(), "")
     near = [other] if other in names else difflib.get_close_matches(word, names, 1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from nodewise.base.errors import InputError
+from nodewise.base.installed import entry_points_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -106,14 +107,11 @@ class Registry(Generic[T]):
         """Register what is there, once; after an error nothing is, so that the next one who asks hears of it, too."""
         if self._loaded:
             return
-        # here, as most commands ask no registry and it takes long to import
-        from importlib.metadata import entry_points
-
         self._loaded = True
         try:
             for module in pkgutil.iter_modules(importlib.import_module(self._folder).__path__):
                 self._add(getattr(importlib.import_module(f"{self._folder}.{module.name}"), self._attribute))
-            for entry in entry_points(group=self._group):
+            for entry in entry_points_of(self._group):
                 package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "without a name"
                 brought = Brought(f"the {self._noun} {entry.name!r}", package, entry.module)
                 if brought not in _brought:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from nodewise.base.late import late
+
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -27,7 +29,7 @@ _ALONE = frozenset(("pass", "cookie", "psk", "jwt", "bearer"))
 #: What a phrase is called that opens something.
 _PHRASES = _set("seed pass recovery backup secret wallet mnemonic")
 #: `--pin` is where threads are held, too; digits like these are nobody's processors.
-_PIN = re.compile(r"\d{4,12}")
+_PIN = late(r"\d{4,12}")
 #: What `--auth` says of how somebody is known, where it does not say by what.
 _AUTH_KINDS = _set(
     """
@@ -58,13 +60,13 @@ _OPEN_KEYS = _set(
 #: Others, by the whole name.
 _NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
 _SWITCHES = _set("true false yes no on off none null")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_PATH = re.compile(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
+_WORDS = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NUMBER = late(r"[+-]?\d+(\.\d+)?")
+_PATH = late(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
 #: What stands for a value and is not one: a variable or command of the shell, a parameter, a mask.
-_REFERENCE = re.compile(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
+_REFERENCE = late(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
 #: Such a thing where no shell reads it.
-_LITERAL = re.compile(r"\$.*|`.*`", re.DOTALL)
+_LITERAL = late(r"\$.*|`.*`", re.DOTALL)
 
 
 #: Names that are written in one word end in these, as PGPASSWORD and MYTOKEN do.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from nodewise.base.late import late
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -135,9 +137,9 @@ _STARTING = _set(
 #: What ends a command in a line for a shell.
 SEPARATORS = frozenset((";", "|", "&", "(", ")", "\n"))
 #: Long options that some programs spell with one dash.
-_LONG_P = re.compile(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint|rompt|layer).*")
-_REDIRECTION = re.compile(r"\d*[<>]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_LONG_P = late(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint|rompt|layer).*")
+_REDIRECTION = late(r"\d*[<>]")
+_ASSIGNMENT = late(r"[A-Za-z_]\w*=.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,19 @@ def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
 
 @lru_cache(1000)
 def _rules_of(name: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if re.fullmatch(rule.programs, name))
+    return tuple(rule for rule in RULES if _may_fit(rule.programs, name) and re.fullmatch(rule.programs, name))
+
+
+def _may_fit(pattern: str, name: str) -> bool:
+    """Whether a name begins as one of the alternatives does: most patterns need not be compiled to see that none fits."""
+    return "(" in pattern or any(name.startswith(_beginning(one)) for one in pattern.split("|"))
+
+
+def _beginning(pattern: str) -> str:
+    """The letters that all begin with which a pattern without groups fits."""
+    plain = next((i for i, sign in enumerate(pattern) if not (sign.isalnum() or sign in "-_")), len(pattern))
+    # a sign that may be missing
+    return pattern[: plain - 1 if pattern[plain : plain + 1] in ("?", "*", "{") else plain]
 
 
 def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:

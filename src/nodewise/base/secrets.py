@@ -7,71 +7,64 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from nodewise.base.late import late
 from nodewise.base.secret_names import is_reference, is_secret, is_secret_name, variable_name
 from nodewise.base.secret_options import SEPARATORS, secrets_by_program
 
-_OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
+_OPTION = late(r"--?[A-Za-z][\w.-]*")
 #: What variables follow, each a word of its own.
 _BEFORE_VARIABLES = ("env", "export", "-e", "-x", "-E", "--env", "--env-axis", "-P", "-genv", "-env")
 #: Behind an option another one, and no value.
-_NEXT_OPTION = re.compile(r"--[A-Za-z].*|-[A-Za-z]", re.DOTALL)
-_ASSIGNED = re.compile(r"(-{0,2})([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+_NEXT_OPTION = late(r"--[A-Za-z].*|-[A-Za-z]", re.DOTALL)
+_ASSIGNED = late(r"(-{0,2})([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
 #: Options of one letter to which NAME=VALUE is attached: -Dpassword=x.
 _BEFORE_NAMES = frozenset("DPJVXeExocs")
 #: What no other text looks like: tokens of well-known services, signed ones (RFC 7519), private keys (RFC 7468).
-_TOKENS = re.compile(
+_TOKENS = late(
     r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}"
     r"|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"
     r"|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{40,}|hvs\.[\w-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
     r"|SG\.[\w-]{16,}\.[\w-]{16,}|dckr_pat_[\w-]{20,}|dop_v1_[0-9a-f]{40,})"
 )
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = late(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(.{1,6000}?)-----END [A-Z ]{0,30}PRIVATE KEY-----", re.DOTALL
 )
 #: What stands behind the user's name in a URL. A slash may be in it where no port is, but then a sign `@` follows.
-_URL = re.compile(
-    r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:(?:([^\s/'\"]+)@|(?!\d+/|[${])([^\s@'\"]{1,300})@[\w.\[])"
-)
+_URL = late(r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:(?:([^\s/'\"]+)@|(?!\d+/|[${])([^\s@'\"]{1,300})@[\w.\[])")
 #: A user that is nobody's name, but a token: 16 signs with a letter and a digit, or 24 of any kind, and not over ssh, where a key
 #: decides.
-_URL_USER = re.compile(
+_URL_USER = late(
     r"(?<![\w+.-])(?!(?:\w+\+)?ssh:)[A-Za-z][\w+.-]*://"
     r"((?=[A-Za-z_+=%-]*\d)(?=[\d_+=%-]*[A-Za-z])[\w+=%-]{16,300}|[\w+=%-]{24,300})@"
 )
 #: The same of drivers that write no URL: me:secret@tcp(host:1), jdbc:oracle:thin:me/secret@host.
-_DRIVER = re.compile(
-    r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@"
-)
+_DRIVER = late(r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@")
 #: Names in a URL's query that are those of secrets there, with the least length that tells one from another thing.
 _QUERY = {"sig": 1, "signature": 1, "auth": 1, "jwt": 1, "sas": 1, "apikey": 1, "code": 20, "key": 20}
-_IN_QUERY = re.compile(r"[?&;]([\w.~-]+)=([^&\s#'\"<>]+)")
+_IN_QUERY = late(r"[?&;]([\w.~-]+)=([^&\s#'\"<>]+)")
 _SCHEME = "bearer|basic|token|digest|negotiate|apikey|key|aws4-hmac-sha256|splunk|ssws|hawk|oauth"
-_HEADER = re.compile(rf"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:{_SCHEME})\s+)?([^\s'\"]+)", re.IGNORECASE)
+_HEADER = late(rf"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:{_SCHEME})\s+)?([^\s'\"]+)", re.IGNORECASE)
 #: A word that is a header of HTTP, alone or behind the option or the setting that sends it.
-_HEADER_WORD = re.compile(
+_HEADER_WORD = late(
     r"(?:-H|-{0,2}[A-Za-z][\w.-]*=)?\s*(?:(?:proxy-)?authorization\s*:\s*(?:[A-Za-z][\w-]*\s+)?(?P<whole>\S.*)"
     r"|(?:set-)?cookie\s*:\s*(?P<cookies>\S.*))",
     re.IGNORECASE | re.DOTALL,
 )
 #: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text, also where its quotes are escaped.
-_NAMED = re.compile(
-    r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(?:\\{0,3}[\"'])?(?:=|[ \t]*:(?!//)[ \t]*)(\\{0,3}[\"']|\{)?"
-)
-_VALUE = re.compile(r"[^\s,;&'\"(){}|<>]+")
-_ELEMENT = re.compile(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
+_NAMED = late(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(?:\\{0,3}[\"'])?(?:=|[ \t]*:(?!//)[ \t]*)(\\{0,3}[\"']|\{)?")
+_VALUE = late(r"[^\s,;&'\"(){}|<>]+")
+_ELEMENT = late(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
 #: Where to connect to, in a line of keys and values with `;` between them: a value may hold blanks, and PWD is a password.
-_CONNECTION = re.compile(
-    r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*"
-)
+_CONNECTION = late(r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*")
 _LONGEST_CONNECTION = 5000
 #: What a backslash takes the meaning of between double quotes.
 _ESCAPED = ('"', "\\", "$", "`")
-_KEY_OF_CONNECTION = re.compile(
+_KEY_OF_CONNECTION = late(
     r"(?:^|;)\s*(?:server|data source|host|hostname|addr|address|endpoint|driver|provider|dsn|uid|user|user id|username"
     r"|database|initial catalog|accountname|defaultendpointsprotocol)\s*=",
     re.IGNORECASE,
 )
-_IN_CONNECTION = re.compile(r"(?:^|;)\s*([A-Za-z][\w .-]*?)\s*=\s*(\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*)")
+_IN_CONNECTION = late(r"(?:^|;)\s*([A-Za-z][\w .-]*?)\s*=\s*(\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*)")
 #: What follows this option of nodewise's own is a name with a pattern: neither is a secret.
 _PATTERN_OPTION = "--metric"
 

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 
 #: Seconds in each unit of time, by its names.
 TIME_UNITS = {
@@ -17,9 +18,9 @@ TIME_UNITS = {
     **dict.fromkeys(("us", "µs", "μs"), 1e-6),
     "ns": 1e-9,
 }
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]+)\s*")
+_PART = late(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]+)\s*")
 _LONGEST_S = 1e9
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})\s*([kKmMgGtTpP]?)(i?)[bB]?")
+_SIZE = late(r"(\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})\s*([kKmMgGtTpP]?)(i?)[bB]?")
 _LARGEST = 1 << 60
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 

@@ -14,6 +14,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.asked_speed import AskedSpeed
+from nodewise.cli.help import NODES, option
 from nodewise.cli.kinds import PATH, TIME, refuse_ignored
 
 _CLEAR = "\r\x1b[K"
@@ -88,34 +89,44 @@ def asked_nodes(context: click.Context, values: Mapping[str, Any]) -> AskedNodes
 def nodes_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options, which `asked_nodes` reads."""
     options = (
-        click.option(
+        option(
             "--hosts",
             metavar="A,B",
             help="Ask these nodes: n[1-4],login1; @job are those of this job, @NAME a group of ClusterShell.",
+            group=NODES,
         ),
-        click.option("--hostfile", type=PATH, metavar="FILE", help="Ask the nodes in FILE, one a line."),
-        click.option(
+        option("--hostfile", type=PATH, metavar="FILE", help="Ask the nodes in FILE, one a line.", group=NODES),
+        option(
             "--through",
             metavar="COMMAND",
             help="What reaches nodes: clush, srun, mpirun or ssh, with its options. [default: srun inside a job of Slurm, else clush or ssh]",
+            group=NODES,
         ),
-        click.option(
+        option(
             "--timeout",
             type=TIME,
             metavar="TIME",
             default="30s",
             show_default=True,
             help="How long each node may take.",
+            group=NODES,
         ),
-        click.option(
-            "--fanout", type=int, metavar="N", default=32, show_default=True, help="How many nodes are asked at once."
+        option(
+            "--fanout",
+            type=int,
+            metavar="N",
+            default=32,
+            show_default=True,
+            help="How many nodes are asked at once.",
+            group=NODES,
         ),
-        click.option(
+        option(
             "--remote",
             metavar="COMMAND",
             help="How nodewise is started on a node. [default: as here, from a folder that all see]",
+            group=NODES,
         ),
     )
-    for option in reversed(options):
-        function = option(function)
+    for one in reversed(options):
+        function = one(function)
     return function

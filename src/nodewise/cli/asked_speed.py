@@ -13,6 +13,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
+from nodewise.cli.help import option
 from nodewise.cli.kinds import allow_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -85,17 +86,20 @@ class AskedSpeed:
 def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options, which `asked_speed` reads."""
     options = (
-        click.option(
+        option(
             "--speed",
             metavar="LIST",
             help="Measure dgemm, bandwidth, latency, disk, ping (pairs of nodes), or all: some 10 s each, on nodes that do nothing else.",
+            group="Speed",
         ),
-        click.option("--threads", type=int, metavar="N", help="Threads of dgemm and bandwidth. [default: all]"),
+        option(
+            "--threads", type=int, metavar="N", help="Threads of dgemm and bandwidth. [default: all]", group="Speed"
+        ),
         allow_option,
-        click.option("--folder", metavar="DIR", help="Where disk writes. [default: that of temporary files]"),
+        option("--folder", metavar="DIR", help="Where disk writes. [default: that of temporary files]", group="Speed"),
     )
-    for option in reversed(options):
-        function = option(function)
+    for one in reversed(options):
+        function = one(function)
     return function
 
 

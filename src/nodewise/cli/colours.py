@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TextIO
+
+from nodewise.base.late import late
 
 #: A terminal's codes by word: green is for what is faster alone.
 _CODES = {"faster": "1;32", "slower": "1;31", "no difference": "1;36", "undecided": "1;33"}
-_WORD = re.compile(r"\b(?:" + "|".join(_CODES) + r")\b")
+_WORD = late(r"\b(?:" + "|".join(_CODES) + r")\b")
 #: Labels of the lines that say a verdict; in others such a word is only talked about.
 _SAYING = ("ratio", "answer", "pair", "promise", "now")
-_LABELLED = re.compile(r"^\S")
+_LABELLED = late(r"^\S")
 
 
 def coloured(text: str) -> str:

@@ -12,6 +12,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT, check_target
+from nodewise.cli.help import OUTPUT, Command, GroupedOption
 from nodewise.cli.kinds import TARGET
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ SUITE = "suite"
 _OPTIONS = "nodewise.exports.options"
 
 
-class Exporting(click.Command):
+class Exporting(Command):
     """A command that has `--export-NAME FILE` of each exporter of the kind of experiment `exports_of`, None being all exporters.
 
     They stand before the parameter `exports_before`. Exporters are asked for where the options are needed, not where the command is listed.
@@ -47,11 +48,12 @@ def _export_options(kind: str | None) -> list[click.Option]:
     from nodewise.report.exports.registry import exporters, suite_exporters
 
     return [
-        click.Option(
+        GroupedOption(
             [f"--export-{exporter.name}", export_parameter(exporter.name)],
             type=TARGET,
             metavar="FILE",
             help=f"{exporter.help.rstrip('.')}; - is standard output.",
+            group=OUTPUT,
         )
         for exporter in (suite_exporters() if kind == SUITE else exporters(kind)).values()
     ]
@@ -76,18 +78,28 @@ def asked_exports(parameters: Mapping[str, Any], as_json: bool) -> dict[str, Pat
 
 def write_export(name: str, stored: Stored[Any], target: Path) -> None:
     """Write one. Raises InputError where the format is not for such an experiment, StoreError where it cannot be written."""
+    _write(stored_text(name, stored), target)
+
+
+def stored_text(name: str, stored: Stored[Any]) -> str:
+    """An experiment in the format of an exporter. Raises InputError where that is not for such an experiment."""
     from nodewise.report.exports.registry import export_text
 
-    _write(export_text(name, stored), target)
+    return export_text(name, stored)
 
 
 def write_suite_export(name: str, verdict: SuiteVerdict, target: Path) -> None:
     """Write a suite's rows. Raises StoreError where they cannot be written."""
+    _write(suite_text(name, verdict), target)
+
+
+def suite_text(name: str, verdict: SuiteVerdict) -> str:
+    """A suite's rows in the format of an exporter that has them."""
     from nodewise.report.exports.registry import suite_exporters
 
     make = suite_exporters()[name].suite
     assert make is not None, "only those are offered"
-    _write(make(verdict), target)
+    return make(verdict)
 
 
 def _write(text: str, target: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import Command
 
 _SCAN = ("-P", "--parameter-scan")
 _STEP = ("-D", "--parameter-step-size")
@@ -44,7 +45,7 @@ def as_our_words(words: Sequence[str]) -> list[str]:
     return [*made, *words[end:]]
 
 
-class HyperfineWords(click.Command):
+class HyperfineWords(Command):
     """A command that takes hyperfine's spellings, too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import parse_seconds, parse_share
+from nodewise.cli.help import MACHINE, MEASUREMENT, OUTPUT, option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -86,60 +87,69 @@ TARGET = click.Path(path_type=Path, allow_dash=True)
 def out_option(what: str = "Directory of the experiment.") -> Decorator:
     """`--out DIR`."""
     usual = "[default: a new one in nodewise-experiments]"
-    return click.option("--out", type=PATH, metavar="DIR", help=f"{what} {usual}")
+    return option("--out", type=PATH, metavar="DIR", help=f"{what} {usual}", group=OUTPUT)
 
 
 def resume_option(again: str = "--budget") -> Decorator:
     """`--resume DIR`; `again` may be given again."""
-    return click.option(
+    return option(
         "--resume",
         type=PATH,
         metavar="DIR",
         help=f"Continue the experiment in DIR with the options given then; {again} may be given again.",
+        group=OUTPUT,
     )
 
 
 def json_option(what: str = "the verdict", more: str = "") -> Decorator:
     """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON{more}.")
+    return option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON{more}.", group=OUTPUT)
 
 
 def machine_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--machine MACHINE`."""
-    return click.option(
+    return option(
         "--machine",
         "machine_spec",
         metavar="MACHINE",
         help="Another machine than this one: synthetic:TEXT, FILE.xml or FILE.json.",
+        group=MACHINE,
     )(function)
 
 
 def allow_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--allow LIST`."""
-    return click.option("--allow", metavar="LIST", help="Use only these processors, such as 0-3,8.")(function)
+    return option("--allow", metavar="LIST", help="Use only these processors, such as 0-3,8.", group=MACHINE)(function)
 
 
 def budget_option(default: str | None, more: str = "") -> Decorator:
     """`--budget TIME`."""
-    return click.option(
+    return option(
         "--budget",
         type=TIME,
         metavar="TIME",
         default=default,
         show_default=default is not None,
         help=f"How long it may take: 60s, 10min, 1h.{more}",
+        group=MEASUREMENT,
     )
 
 
-within_option = click.option(
-    "--within", type=SHARE, metavar="SHARE", help="A difference up to this counts as none: 1% or 0.01. [default: 1%]"
+within_option = option(
+    "--within",
+    type=SHARE,
+    metavar="SHARE",
+    help="A difference up to this counts as none: 1% or 0.01. [default: 1%]",
+    group=MEASUREMENT,
 )
-seed_option = click.option("--seed", type=int, default=0, metavar="N", help="Seed of the random order of runs.")
+seed_option = option(
+    "--seed", type=int, default=0, metavar="N", help="Seed of the random order of runs.", group=MEASUREMENT
+)
 
 
 def svg_option(what: str = "Draw it into this file.") -> Decorator:
     """`--svg FILE`."""
-    return click.option("--svg", type=PATH, metavar="FILE", help=what)
+    return option("--svg", type=PATH, metavar="FILE", help=what, group=OUTPUT)
 
 
 def given_options(context: click.Context) -> dict[str, str]:

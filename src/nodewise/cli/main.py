@@ -9,7 +9,6 @@ import importlib
 import io
 import os
 import pkgutil
-import re
 import resource
 import sys
 import traceback
@@ -24,6 +23,8 @@ from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.base.exit_codes import ExitCode
+from nodewise.base.installed import entry_points_of
+from nodewise.base.late import late
 from nodewise.base.meant import meant
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
@@ -79,7 +80,7 @@ class _Context(click.Context):
 #: Stand for a blank and a hyphen where no line may end.
 _UNBROKEN = {ord(" "): "\ue000", ord("-"): "\ue001"}
 _BROKEN = {ord(stand_in): sign for sign, stand_in in zip(" -", _UNBROKEN.values(), strict=True)}
-_QUOTED = re.compile(r"(?<!\w)(['`])(?=\S)[^'`\n]{1,50}\1(?!\w)")
+_QUOTED = late(r"(?<!\w)(['`])(?=\S)[^'`\n]{1,50}\1(?!\w)")
 
 
 def _whole(text: str) -> str:
@@ -145,9 +146,7 @@ def _own_commands() -> set[str]:
 
 def _commands_of_kinds() -> dict[str, Kind]:
     """The kinds of experiments that have a command of their name; none where all kinds are nodewise's own, whose commands are modules."""
-    from importlib.metadata import entry_points
-
-    if "nodewise.records.kind_registry" not in sys.modules and not entry_points(group="nodewise.experiments"):
+    if "nodewise.records.kind_registry" not in sys.modules and not entry_points_of("nodewise.experiments"):
         return {}
     from nodewise.records.kind_registry import all_kinds
 

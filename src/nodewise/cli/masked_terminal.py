@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from nodewise.base.escaping import harmless
+from nodewise.base.late import late
 from nodewise.base.masking import MASK, Masks, naming
 
 #: A text in JSON, and whether it is the name of a field.
-_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
+_JSON_TEXT = late(r'"(?:[^"\\]|\\.)*"(\s*:)?')
 #: What is known to those that are running, the innermost last; of each what was named first.
 _running: list[list[Masks]] = []
 #: Lines that are printed with what they hold of secrets.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import MEASUREMENT, METRICS, PROGRAM, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
 from nodewise.runner.same_output import TOLERANCE, Kind
@@ -68,28 +69,36 @@ def run_keywords(params: Mapping[str, Any], names: Iterable[str] = _PARAMETERS) 
 
 
 #: For every command that measures.
-wait_option = click.option(
-    "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine."
+wait_option = option(
+    "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.", group=MEASUREMENT
 )
-disturbed_option = click.option(
+disturbed_option = option(
     "--accept-disturbed",
     is_flag=True,
     help="Let disturbed runs (other load, steal, throttling, paging) decide, too.",
+    group=MEASUREMENT,
 )
-wait_quiet_option = click.option(
+wait_quiet_option = option(
     "--wait-quiet",
     type=TIME,
     metavar="TIME",
     help="Before each block wait until the machine is quiet, at most this long: 10min. It does not count towards the budget.",
+    group=MEASUREMENT,
 )
 _START: tuple[Decorator, ...] = (
-    click.option("--timeout", type=TIME, metavar="TIME", help="End a run after this time: 10s, 5min."),
-    click.option("--cwd", type=PATH, metavar="DIR", help="Directory to run in."),
-    click.option("--input", "stdin", type=PATH, metavar="FILE", help="File for standard input. [default: nothing]"),
-    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program."),
-    click.option("--expect", metavar="REGEX", help="What the output must contain; a run without it is wrong."),
-    click.option(
-        "--limit", multiple=True, metavar="NAME=SIZE", help="Resource limit as in setrlimit: AS=2G, NOFILE=64."
+    option("--timeout", type=TIME, metavar="TIME", help="End a run after this time: 10s, 5min.", group=PROGRAM),
+    option("--cwd", type=PATH, metavar="DIR", help="Directory to run in.", group=PROGRAM),
+    option(
+        "--input", "stdin", type=PATH, metavar="FILE", help="File for standard input. [default: nothing]", group=PROGRAM
+    ),
+    option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program.", group=PROGRAM),
+    option("--expect", metavar="REGEX", help="What the output must contain; a run without it is wrong.", group=METRICS),
+    option(
+        "--limit",
+        multiple=True,
+        metavar="NAME=SIZE",
+        help="Resource limit as in setrlimit: AS=2G, NOFILE=64.",
+        group=PROGRAM,
     ),
 )
 
@@ -108,8 +117,8 @@ def _handing_run(function: Callable[..., Any], names: Sequence[str]) -> Callable
 
 
 def _with(function: Callable[..., Any], options: Sequence[Decorator]) -> Callable[..., Any]:
-    for option in reversed(options):
-        function = option(function)
+    for one in reversed(options):
+        function = one(function)
     return function
 
 
@@ -121,41 +130,58 @@ def start_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of how programs are run and judged, and hand it their value as the keyword argument `run`."""
     judging: list[Decorator] = [
-        click.option(
+        option(
             "--metric",
             multiple=True,
             metavar="NAME=REGEX",
-            help="Read a number that the program prints; seconds is compared.",
+            help="Read a number that the program prints. The one called seconds takes the place of the time; another decides with "
+            "--minimize or --maximize NAME.",
+            group=METRICS,
         ),
-        click.option(
-            "--work", metavar="REGEX", help="The amount of work that the program prints, for rate and redundancy."
+        option(
+            "--work",
+            metavar="REGEX",
+            help="The amount of work that the program prints, for rate and redundancy.",
+            group=METRICS,
         ),
-        click.option(
-            "--minimize", metavar="METRIC", help="What decides instead of time: peak_bytes, cpu_s, energy_j …"
+        option(
+            "--minimize",
+            metavar="METRIC",
+            help="What decides instead of time: peak_bytes, cpu_s, energy_j …",
+            group=METRICS,
         ),
-        click.option(
-            "--maximize", metavar="METRIC", help="The same, where more of it is better: a metric's name, items/s …"
+        option(
+            "--maximize",
+            metavar="METRIC",
+            help="The same, where more of it is better: a metric's name, items/s …",
+            group=METRICS,
         ),
-        click.option(
+        option(
             "--show",
             multiple=True,
             metavar="METRIC[:max]",
             help="Show this one, too, and compare it with what decides: energy_j, peak_bytes …; NAME:max where more is better.",
+            group=METRICS,
         ),
-        click.option(
-            "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs report cost."
+        option(
+            "--cost",
+            metavar="PRICE/h",
+            help="What an hour of this machine costs, such as 3.2EUR/h: runs report cost.",
+            group=METRICS,
         ),
-        click.option(
+        option(
             "--cost-per-core",
             is_flag=True,
             help="Count only the share of --cost of the processors that a setting may use.",
+            group=METRICS,
         ),
         launcher_options("Start --ranks ranks of the program with it, as mpirun -n 4 would."),
-        click.option(
+        option(
             "--over-ranks",
             multiple=True,
             metavar="[METRIC=]HOW",
             help="What becomes of a metric that several ranks print: max (usual), min, mean, sum. Work is summed.",
+            group=METRICS,
         ),
         disturbed_option,
         wait_quiet_option,
@@ -165,6 +191,13 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with(_handing_run(function, _PARAMETERS), [*_START, *judging])
 
 
+def _launchers(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:
+    """The launchers whose names begin so, for a shell that completes words."""
+    from nodewise.runner.family import families
+
+    return [name for name in families() if name.startswith(begun)]
+
+
 def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options that start ranks; `does` says what --launcher does there."""
 
@@ -172,14 +205,26 @@ def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return _with(
             function,
             [
-                click.option(
+                option(
                     "--launcher",
                     metavar="NAME",
+                    shell_complete=_launchers,
                     help=f"{does} One of openmpi, mpich, intelmpi, srun, aprun, or of a package.",
+                    group=PROGRAM,
                 ),
-                click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
-                click.option(
-                    "--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."
+                option(
+                    "--ranks",
+                    type=click.IntRange(1),
+                    metavar="N",
+                    help="How many ranks --launcher starts.",
+                    group=PROGRAM,
+                ),
+                option(
+                    "--ranks-per-node",
+                    type=click.IntRange(1),
+                    metavar="N",
+                    help="How many of them on each node.",
+                    group=PROGRAM,
                 ),
             ],
         )
@@ -206,7 +251,7 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option(
+        @option(
             "--same-output",
             is_flag=False,
             flag_value="",
@@ -214,14 +259,16 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
             help="A run whose output differs from the baseline's is wrong: all that it prints, what a REGEX finds in it, or a "
             "FILE that it writes. Numbers may differ by --tolerance."
             + (" [default: what it prints, where that repeats]" if usual is Kind.AUTO else ""),
+            group=METRICS,
         )
-        @click.option(
+        @option(
             "--tolerance",
             type=SHARE_OR_NONE,
             metavar="SHARE",
             help=f"How much numbers may differ, relatively. [default: {TOLERANCE:g}]",
+            group=METRICS,
         )
-        @click.option("--any-output", is_flag=True, help="Outputs may differ.")
+        @option("--any-output", is_flag=True, help="Outputs may differ.", group=METRICS)
         @functools.wraps(function)
         def wrapped(
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any

@@ -9,17 +9,19 @@ from typing import Any
 
 import click
 
+from nodewise.cli.help import PROGRAM, option
 from nodewise.cli.masked_terminal import show_as_it_is
 
 
 def trust_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """The option of commands that continue an experiment; whoever opens its folder reads it: `check_owner`."""
-    return click.option(
+    return option(
         "--trust",
         is_flag=True,
         expose_value=False,
         callback=_note,
         help="Run the commands of a folder that belongs to another user.",
+        group=PROGRAM,
     )(function)
 
 

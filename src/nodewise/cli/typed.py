@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import os
 import re
@@ -78,6 +77,8 @@ def check_times(command: click.Command, words: Sequence[str]) -> None:
 
 def option_hint(problem: click.NoSuchOption) -> str:
     """What to do about an option that a command has not."""
+    import difflib
+
     near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
     command = problem.ctx.info_name if problem.ctx is not None else None
     plain = "the options of a program come after its name"

@@ -8,14 +8,13 @@ import shutil
 import sys
 from typing import TextIO
 
-from rich.cells import cell_len
-
+from nodewise.base.late import late
 from nodewise.cli.colours import coloured, wants_colour
 from nodewise.cli.masked_terminal import shown
 
 #: Where the text behind a label begins: `note      …`.
 _LABEL = 10
-_LABELLED = re.compile(r"(\S.{8}| {9}) (?=\S)")
+_LABELLED = late(r"(\S.{8}| {9}) (?=\S)")
 #: Labels of lines that are copied.
 _COPIED = ("launch", "go on", "build", "script", "program", "report")
 #: Narrower than that nothing is broken.
@@ -38,6 +37,9 @@ def wrapped(text: str, width: int) -> str:
 
 
 def _broken(line: str, width: int) -> list[str]:
+    # only a terminal needs it
+    from rich.cells import cell_len
+
     if cell_len(line) <= width or line.startswith(tuple(f"{label:<{_LABEL}}" for label in _COPIED)):
         return [line]
     indent = " " * (_LABEL if _LABELLED.match(line) else 2)

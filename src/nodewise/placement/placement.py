@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +10,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 
 #: How ranks are numbered over nodes: `block` fills a node before the next, `cyclic` deals them out in turn, and
 #: `plane=N` deals out N neighbours at a time.
-_ORDER = re.compile(r"block|cyclic|plane=([1-9]\d{0,6})")
+_ORDER = late(r"block|cyclic|plane=([1-9]\d{0,6})")
 
 
 @dataclass(frozen=True)

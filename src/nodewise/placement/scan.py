@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterable
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 
 #: Longer texts than any shell passes on are refused before they are read.
 LONGEST = 1 << 20
 #: The most numbers that one range may name, as in Intel's runtime.
 LONGEST_RANGE = 65536
 # those of C: a runtime knows no other blanks and digits
-_SPACE = re.compile(r"[ \t\n\v\f\r]*")
-_NUMBER = re.compile(r"[0-9]{1,9}(?![0-9])")
+_SPACE = late(r"[ \t\n\v\f\r]*")
+_NUMBER = late(r"[0-9]{1,9}(?![0-9])")
 
 
 class Scanner:

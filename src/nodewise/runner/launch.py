@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from nodewise.base.late import late
 from nodewise.base.masking import Masks, masked_names, shell_word
 from nodewise.base.processors import format_processors
 from nodewise.placement.memory import to_numactl
@@ -16,21 +16,21 @@ from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
 
 #: What a shell takes for its own where it is the first word: reserved words and built-in commands of dash and bash.
-_SHELLS_OWN = re.compile(
+_SHELLS_OWN = late(
     r"if|then|else|elif|fi|do|done|case|esac|while|until|for|in|function|select|time|coproc|\.|:|\[|alias|bg|bind|break|"
     r"builtin|caller|cd|command|compgen|complete|compopt|continue|declare|dirs|disown|echo|enable|eval|exec|exit|export|"
     r"false|fc|fg|getopts|hash|help|history|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|"
     r"readonly|return|set|shift|shopt|source|suspend|test|times|trap|true|type|typeset|ulimit|umask|unalias|unset|wait"
 )
 #: Of these those that do as shells' own commands what they do as programs: a line that changes nothing has the words that its user typed.
-_ALIKE = re.compile(r"\[|echo|false|kill|printf|pwd|test|true")
+_ALIKE = late(r"\[|echo|false|kill|printf|pwd|test|true")
 #: What the programs that a line starts first take until they become the next one, in seconds, at most on machines that were tried.
 _HELPERS_S = {"taskset": 0.002, "numactl": 0.004, "nodewise": 0.5}
 #: A share of a run's time that makes no difference to anybody.
 _NEGLIGIBLE = 0.005
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = late(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Bytes of an argument that are no UTF-8 come as these.
-_STRAY_BYTES = re.compile("[\udc80-\udcff]+")
+_STRAY_BYTES = late("[\udc80-\udcff]+")
 
 
 @dataclass(frozen=True)

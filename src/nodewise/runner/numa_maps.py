@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 
-_LINE = re.compile(r"([0-9a-f]{1,16}) (weighted interleave:\S+|\S+(?: \(many\))?(?::\S+)?)((?: .*)?)")
-_PAGES = re.compile(r"N(\d{1,6})=(\d{1,18})")
-_NUMBER = re.compile(r"(anon|dirty|mapped|kernelpagesize_kB)=(\d{1,18})")
+_LINE = late(r"([0-9a-f]{1,16}) (weighted interleave:\S+|\S+(?: \(many\))?(?::\S+)?)((?: .*)?)")
+_PAGES = late(r"N(\d{1,6})=(\d{1,18})")
+_NUMBER = late(r"(anon|dirty|mapped|kernelpagesize_kB)=(\d{1,18})")
 
 
 @dataclass(frozen=True)

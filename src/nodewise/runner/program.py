@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.base.native import native_path
 
 #: How the files of OpenMP runtimes are called.
@@ -22,7 +22,7 @@ RUNTIMES = ("libgomp", "libiomp5", "libomp")
 _THREADS = {"pthread_create", "thrd_create"}
 #: What a program that is linked statically with an OpenMP runtime holds.
 _OPENMP_MARKS = (b"GOMP_parallel", b"__kmpc_fork_call", b"OMP_PROC_BIND")
-_INTERPRETERS = re.compile(
+_INTERPRETERS = late(
     r"(python|pypy|perl|ruby|lua|node|java|julia|R|octave|bash|dash|sh|zsh|mpirun|mpiexec)[\d.]*(-cli|\.hydra)?"
 )
 _STANDARD = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib")

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nodewise.base.late import late
 from nodewise.runner.patterns import limited
-from nodewise.runner.setting import Setting
+
+if TYPE_CHECKING:
+    from nodewise.runner.setting import Setting
 
 TOLERANCE = 1e-9
 #: How much of an output is compared with another's as text; a longer one is compared byte for byte, by its digest.
@@ -20,22 +23,22 @@ MOST_BYTES = 16 << 20
 #: How much of a piece of text is shown where two differ, and how much of an output is kept around that place.
 _SHOWN, _KEPT = 60, 4000
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
-_INTEGER = re.compile(r"[-+]?\d+")
+_NUMBER = late(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
+_INTEGER = late(r"[-+]?\d+")
 #: Words by which a program says how long or how fast it ran, which is not its answer: between the number before and this
 #: one, or right behind it.
-_TIME_BEFORE = re.compile(
+_TIME_BEFORE = late(
     r"\b(time[sdr]?|timing|(milli|micro|nano)?seconds?|m?secs?|minutes|elapsed|took|wall\w*|duration|runtime|speed|speedup"
     r"|throughput|bandwidth|latency|fom|date|pid|\w*flops?|\w*mops|[kmgt]i?b/s)\b"
     r"|/s(ec)?\b|per second|[(\[](s|ms|us|µs|ns)[)\]]",
     re.IGNORECASE,
 )
-_TIME_BEHIND = re.compile(
+_TIME_BEHIND = late(
     r"\s*[\[(]?(s|ms|us|µs|ns|m?secs?|usec|(milli|micro|nano)?seconds?|min|minutes|hours|\w*flops?|mops|\w*/s(ec)?|\w+ per second)\b",
     re.IGNORECASE,
 )
 #: A time of day or a duration, a date, an address.
-_CLOCK = re.compile(
+_CLOCK = late(
     r"\b(\d{1,3}:[0-5]\d(:[0-5]\d)?([.,]\d+)?|\d+m\d+([.,]\d+)?s|\d{4}-\d\d-\d\d(T(?=\d))?|0x[0-9a-f]{6,})\b",
     re.IGNORECASE,
 )

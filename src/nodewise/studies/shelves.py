@@ -60,11 +60,12 @@ def own_shelf() -> Shelf:
 
 def _installed() -> list[Shelf]:
     # not at the top: nodewise's own studies do without
-    from importlib.metadata import entry_points
     from importlib.util import find_spec
 
+    from nodewise.base.installed import entry_points_of
+
     found = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.dist.name if e.dist else "", e.name)):
+    for entry in sorted(entry_points_of(GROUP), key=lambda e: (e.dist.name if e.dist else "", e.name)):
         source = entry.dist.name if entry.dist else entry.name
         try:
             spec = find_spec(entry.module)

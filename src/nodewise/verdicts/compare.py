@@ -36,7 +36,7 @@ from nodewise.verdicts.pair import (
     pair_verdict,
 )
 from nodewise.verdicts.question import AskedContender, Question, question_of
-from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of, metric_notes
 from nodewise.verdicts.spent import seconds_spent
 
 COMPARE, RUN, CONFIRM = "compare", "run", "confirm"
@@ -432,6 +432,7 @@ def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> C
             *_warnings(experiment, rows, stopped, question.warmup),
             *met.of().conditions,
             *energy_notes(experiment),
+            *metric_notes(experiment),
             *_to_be_set(experiment, contenders),
             *experiment.remarks,
         ),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
-from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.objective import SECONDS, WORK, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
@@ -185,6 +185,19 @@ def energy_notes(experiment: Experiment) -> list[str]:
             "run is coarse"
         )
     return notes
+
+
+def metric_notes(experiment: Experiment) -> list[str]:
+    """Which numbers were read from the output and decide nothing: which way they are better is not known."""
+    how = experiment.question.get("how", {})
+    counted = {SECONDS.metric, *WORK, experiment.objective.metric, *(o.metric for o in experiment.shown.metrics)}
+    known = counted | {name.removesuffix("/s") for name in counted}
+    left = [name for name in how.get("metrics", {}) if name not in known]
+    return [
+        f"{name} is read and does not decide, {experiment.objective.metric} does: --maximize {name} or --minimize {name} "
+        "lets it decide, --show shows it"
+        for name in left
+    ]
 
 
 def energy_parts(experiment: Experiment) -> str:

@@ -38,7 +38,7 @@ from nodewise.verdicts.pair import (
 )
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
-from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of, metric_notes
 from nodewise.verdicts.spent import seconds_spent
 from nodewise.verdicts.steadiness import of_both, other_gain, slow_runs_note, unsteady_note
 from nodewise.verdicts.untried import untried_notes
@@ -173,6 +173,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
             *_slow_runs(experiment, verdict, pairs),
             *_notes(experiment, verdict, comparison),
             *energy_notes(experiment),
+            *metric_notes(experiment),
             *to_be_set_note(experiment, best),
         ),
         stopped=stopped,

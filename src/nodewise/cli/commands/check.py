@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,6 +15,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.asked_nodes import asked_nodes, nodes_options
 from nodewise.cli.asked_speed import AskedSpeed, asked_speed, speed_options
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, TARGET, json_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -27,37 +27,61 @@ SECTION = "Nodes"
 _STDIN = Path("-")
 
 
-@click.command()
-@click.argument("snapshots", nargs=-1, type=TARGET, metavar="[SNAPSHOT|DIR|-]...")
-@click.option(
-    "--site", type=PATH, metavar="FILE", help="What the site wants: nodes, groups, desired values, rules, suppressions."
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise check snapshots/": "which of these nodes differ from their peers",
+        "nodewise check --hosts 'n[1-4]' --site site.toml --junit check.xml": "ask nodes now, hold them against the site's file, and keep the findings for CI",
+    },
 )
-@click.option(
+@click.argument("snapshots", nargs=-1, type=TARGET, metavar="[SNAPSHOT|DIR|-]...")
+@option(
+    "--site",
+    type=PATH,
+    metavar="FILE",
+    help="What the site wants: nodes, groups, desired values, rules, suppressions.",
+    group="Rules",
+)
+@option(
     "--rules",
     "more_rules",
     type=PATH,
     multiple=True,
     metavar="FILE|DIR",
     help="Further rules; one of the same id takes the place of nodewise's.",
+    group="Rules",
 )
-@click.option("--history", type=PATH, metavar="DIR", help="The last good snapshots: what has changed since is found.")
-@click.option(
+@option(
+    "--history",
+    type=PATH,
+    metavar="DIR",
+    help="The last good snapshots: what has changed since is found.",
+    group="Rules",
+)
+@option(
     "--fail-on",
     type=click.Choice(["wrong", "noisy", "note"]),
     default="wrong",
     show_default=True,
     help="End with exit code 1 where a finding is this bad, or worse.",
+    group="Rules",
 )
-@click.option("--prologue", is_flag=True, help="For a batch system: judge this node alone, in one line.")
-@click.option(
-    "--all", "everything", is_flag=True, help="Show reasons and remedies of notes, too, and what is suppressed."
+@option("--prologue", is_flag=True, help="For a batch system: judge this node alone, in one line.", group="Rules")
+@option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show reasons and remedies of notes, too, and what is suppressed.",
+    group=OUTPUT,
 )
 @json_option("all of it")
-@click.option("--junit", type=TARGET, metavar="FILE", help="Write it as JUnit's XML.")
-@click.option("--html", type=PATH, metavar="FILE", help="Write a page: a map of nodes and rules, and the findings.")
+@option("--junit", type=TARGET, metavar="FILE", help="Write it as JUnit's XML.", group=OUTPUT)
+@option(
+    "--html", type=PATH, metavar="FILE", help="Write a page: a map of nodes and rules, and the findings.", group=OUTPUT
+)
 @speed_options
 @nodes_options
-@click.option("--list-rules", is_flag=True, help="Print the rules, and end.")
+@option("--list-rules", is_flag=True, help="Print the rules, and end.", group="Rules")
 @click.pass_context
 def command(
     context: click.Context,
@@ -110,6 +134,8 @@ def command(
             "--speed is measured on nodes, and snapshots are given", "leave one of them out, or add --hosts"
         )
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
+    import tempfile
+
     with tempfile.TemporaryFile() as collected:
         if nodes:
 

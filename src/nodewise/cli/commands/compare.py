@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +17,11 @@ from click.core import ParameterSource
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.base.exit_codes import ExitCode
+from nodewise.base.late import late
+from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
-from nodewise.cli.exports import Exporting, asked_exports, write_export
+from nodewise.cli.exports import Exporting, asked_exports, stored_text, write_export
+from nodewise.cli.help import MEASUREMENT, option
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
@@ -34,7 +36,6 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import run_options, same_output_options
-from nodewise.runner.launch import quoted
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 SECTION = "Measure"
 #: What stands where a parameter's value is put in.
-_PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
+_PLACE = late(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.
 _ANEW = (
     "as_json",
@@ -56,6 +57,7 @@ _ANEW = (
     "baseline",
     "any_machine",
     "undecided",
+    "ci",
 )
 
 
@@ -63,17 +65,33 @@ class _Compare(HyperfineWords, Exporting):
     exports_of = "compare"
 
 
-@click.command(cls=_Compare)
-@click.option(
+@click.command(
+    cls=_Compare,
+    examples={
+        "nodewise compare './old in.dat' './new in.dat'": "which of two programs is faster, and how sure that is",
+        "nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'": "one command with several values of a parameter",
+        "nodewise compare --git main HEAD --build make -- ./bench": "two commits of this repository, built apart",
+    },
+)
+@option(
     "-P",
     "--parameter",
     "--parameter-scan",
     multiple=True,
     metavar="NAME=VALUES",
     help="Values for {NAME} in the commands and their steps: 1,2,4 or 1..8 or 0..1+0.25 or 1..64*2. Several are combined.",
+    group="Commands",
 )
-@click.option("-L", "--parameter-list", multiple=True, nargs=2, metavar="NAME VALUES", help="The same, as two words.")
-@click.option(
+@option(
+    "-L",
+    "--parameter-list",
+    multiple=True,
+    nargs=2,
+    metavar="NAME VALUES",
+    help="The same, as two words.",
+    group="Commands",
+)
+@option(
     "-w",
     "--warmup",
     type=click.IntRange(0),
@@ -81,85 +99,120 @@ class _Compare(HyperfineWords, Exporting):
     default=1,
     show_default=True,
     help="Runs of each that come first and are not counted.",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "-r",
     "--runs",
     type=click.IntRange(1),
     metavar="N",
     help="N runs of each, and one more for each that was disturbed.",
+    group=MEASUREMENT,
 )
-@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least N runs of each.")
-@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each.")
-@click.option("-s", "--setup", metavar="COMMAND", help="Shell command before the first run of each command.")
-@click.option(
+@option(
+    "-m",
+    "--min-runs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    help="At least N runs of each.",
+    group=MEASUREMENT,
+)
+@option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each.", group=MEASUREMENT)
+@option(
+    "-s", "--setup", metavar="COMMAND", help="Shell command before the first run of each command.", group="Commands"
+)
+@option(
     "-p",
     "--prepare",
     multiple=True,
     metavar="COMMAND",
     help="Shell command before each run; once for all or once for each.",
+    group="Commands",
 )
-@click.option(
-    "--conclude", multiple=True, metavar="COMMAND", help="Shell command after each run; once for all or once for each."
+@option(
+    "--conclude",
+    multiple=True,
+    metavar="COMMAND",
+    help="Shell command after each run; once for all or once for each.",
+    group="Commands",
 )
-@click.option("-c", "--cleanup", metavar="COMMAND", help="Shell command after the last run of each command.")
-@click.option(
+@option(
+    "-c", "--cleanup", metavar="COMMAND", help="Shell command after the last run of each command.", group="Commands"
+)
+@option(
     "-n",
     "--command-name",
     multiple=True,
     metavar="NAME",
     help="A name for each command, in their order; it may hold {NAME}.",
+    group="Commands",
 )
-@click.option(
+@option(
     "-S",
     "--shell",
     metavar="SHELL",
     help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]",
+    group="Commands",
 )
-@click.option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.")
-@click.option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.")
-@click.option(
-    "--reference", metavar="COMMAND", help="A command that the others are compared with. [default: the first one]"
+@option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.", group="Commands")
+@option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.", group="Commands")
+@option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.", group="Commands")
+@option(
+    "--reference",
+    metavar="COMMAND",
+    help="A command that the others are compared with. [default: the first one]",
+    group="Commands",
 )
-@click.option("--reference-name", metavar="NAME", help="A name for --reference.")
-@click.option(
+@option("--reference-name", metavar="NAME", help="A name for --reference.", group="Commands")
+@option(
     "--git",
     nargs=2,
     metavar="REF REF",
     help="Compare two commits of the repository that you are in: COMMAND in each, checked out and built apart.",
+    group="Commands",
 )
-@click.option(
-    "--build", metavar="COMMAND", help="With --git: make what COMMAND runs, by this shell command, once for each."
+@option(
+    "--build",
+    metavar="COMMAND",
+    help="With --git: make what COMMAND runs, by this shell command, once for each.",
+    group="Commands",
 )
 @budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
 @within_option
-@click.option(
+@option(
     "--baseline",
     type=PATH,
     metavar="DIR",
     help="Compare it with the earlier experiment in DIR, too, where machine and conditions are the same, until that is decided.",
+    group="Baseline",
 )
-@click.option(
-    "--any-machine", is_flag=True, help="Compare with a --baseline of another machine or other conditions, too."
+@option(
+    "--any-machine",
+    is_flag=True,
+    help="Compare with a --baseline of another machine or other conditions, too.",
+    group="Baseline",
 )
-@click.option(
+@option(
     "--fail-if-slower",
     type=SHARE_OR_NONE,
     metavar="SHARE",
     help="Exit code 1 where one is surely slower than the reference (or than at the baseline) by more, or fails.",
+    group="Baseline",
 )
-@click.option(
+@option(
     "--undecided",
     type=click.Choice(["pass", "fail"]),
     default="pass",
     show_default=True,
     help="Where the runs leave it open, fail: exit code 4.",
+    group="Baseline",
 )
 @seed_option
 @out_option()
 @resume_option("--budget, --max-runs and exports")
 @json_option()
+@ci_option
 @run_options
 @same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
@@ -168,11 +221,6 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     """Say which of several commands is faster.
 
     Each COMMAND (one text each, as for a shell) is measured in random interleaved blocks.
-
-    \b
-      nodewise compare './old in.dat' './new in.dat'
-      nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
-      nodewise compare --git main HEAD --build make -- ./bench
 
     The first one is the reference. It ends as soon as each comparison is decided, or the budget is spent; all
     intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
@@ -205,7 +253,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     code = _exit_code(gate_of(verdict, question.threshold), given["undecided"] == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
-    _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])
+    _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"], given["ci"])
     return code
 
 
@@ -217,7 +265,7 @@ def _exit_code(gate: Gate, undecided_fails: bool) -> ExitCode:
     return ExitCode.UNDECIDED if undecided_fails and gate.undecided else ExitCode.WELL
 
 
-def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool) -> None:
+def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool, ci: str | None) -> None:
     """The words, the exports and the page. What was found is printed also where a file cannot be written: StoreError then."""
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
@@ -242,6 +290,7 @@ def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: 
         hand_exports()
 
     hand_out(found.folder, write_page, answer, print_json if as_json else None, file)
+    tell_ci(ci, lambda name: stored_text(name, found), aside=as_json or file is sys.stderr)
     if problems:
         raise problems[0]
 
@@ -336,6 +385,8 @@ def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
     """Raises InputError where the words of one command stand as several: the first is a program, and another is none."""
     if any(set(text) & set(" \t\n;|&<>{}") or text.startswith("study:") for text in commands) or elsewhere:
         return
+    from nodewise.runner.launch import quoted
+
     variables, words = split_variables(commands)
     others = [word for word in words[1:] if shutil.which(word) is None]
     if (others or variables) and words and shutil.which(words[0]):

@@ -12,6 +12,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, place_for, print_note
+from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     SHARE,
@@ -35,15 +36,22 @@ SECTION = "Measure"
 BROKEN = 1
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise confirm nodewise-experiments/solver-20261121-145510": "does the gain still hold",
+        "nodewise confirm nodewise-experiments/solver-20261121-145510 -- real-input.dat": "does it hold with another input, too",
+    },
+)
+@option(
     "-r",
     "--runs",
     type=click.IntRange(1),
     metavar="N",
     help="N runs of each, and one more for each that was disturbed.",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "-w",
     "--warmup",
     type=click.IntRange(0),
@@ -51,16 +59,23 @@ BROKEN = 1
     default=1,
     show_default=True,
     help="Runs of each that come first and are not counted.",
+    group=MEASUREMENT,
 )
 @budget_option("60s")
-@click.option(
-    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each, and no fewer than six."
+@option(
+    "-M",
+    "--max-runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="At most N runs of each, and no fewer than six.",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "--within",
     type=SHARE,
     metavar="SHARE",
     help="A difference up to this counts as none: 1% or 0.01. [default: as then]",
+    group=MEASUREMENT,
 )
 @seed_option
 @out_option()
@@ -77,10 +92,6 @@ def command(
     """Measure again what an experiment promised.
 
     Run again what the tune or compare in DIR promised, in the same blocks as what it was compared with, and say whether it holds.
-
-    \b
-      nodewise confirm nodewise-experiments/solver-20261121-145510
-      nodewise confirm nodewise-experiments/solver-20261121-145510 -- real-input.dat
 
     Both settings run exactly as recorded, in fresh interleaved blocks, in the directory and with the options of that time;
     options given now replace those. OTHER ARGUMENTS replace the program's arguments, or the whole command where they begin

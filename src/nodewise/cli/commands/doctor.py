@@ -9,12 +9,19 @@ import textwrap
 
 import click
 
+from nodewise.cli.help import Command
 from nodewise.cli.kinds import json_option
 
 SECTION = "Understand"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise doctor": "what works here, and which package brings the rest",
+        "nodewise doctor --json": "the same for a script",
+    },
+)
 @json_option("it")
 def command(as_json: bool) -> None:
     """Report which optional parts work here, and what brings the others.

@@ -14,20 +14,41 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, TIME, json_option, refuse_ignored
 
 SECTION = "Nodes"
 _LINK, _PORTS, _TRANSLATE = "link", "ports", "translate"
 
 
-@click.command()
-@click.option(
-    "--timeout", type=TIME, metavar="TIME", help="Give up on a provider's ping-pong after this. [default: 5s]"
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise fabric link 4X QDR 1X SDR": "what two ends of a cable signal, and what of it is data",
+        "nodewise fabric translate I_MPI_FABRICS=shm:tmi job.sh": "what takes the place of old settings of Intel MPI",
+    },
 )
-@click.option("--no-run", is_flag=True, help="Start no ping-pong and no rank: only ask what there is.")
-@click.option("--root", type=PATH, metavar="DIR", help="Of ports: read this copy of another system's /, or its /sys.")
-@click.option(
-    "--all", "everything", is_flag=True, help="Show capabilities, layers' traps and all that could be built in."
+@option(
+    "--timeout",
+    type=TIME,
+    metavar="TIME",
+    help="Give up on a provider's ping-pong after this. [default: 5s]",
+    group="Fabric",
+)
+@option("--no-run", is_flag=True, help="Start no ping-pong and no rank: only ask what there is.", group="Fabric")
+@option(
+    "--root",
+    type=PATH,
+    metavar="DIR",
+    help="Of ports: read this copy of another system's /, or its /sys.",
+    group="Fabric",
+)
+@option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show capabilities, layers' traps and all that could be built in.",
+    group=OUTPUT,
 )
 @json_option("what is found")
 @click.argument("words", nargs=-1, metavar="[link [WIDTH RATE] | ports | translate SETTING|FILE...]")
@@ -49,10 +70,6 @@ def command(
     `nodewise fabric link 4X QDR` says what a link signals and what of it is data; two links are two ends of a cable. Without a link all are shown.
     `nodewise fabric ports` looks at the ports alone, with exit code 1 where one is wrong.
     `nodewise fabric translate` says what takes the place of Intel MPI's OFA, DAPL and TMI settings, given as NAME=VALUE or in a job script.
-
-    \b
-    Examples: nodewise fabric link 4X QDR 1X SDR
-              nodewise fabric translate I_MPI_FABRICS=shm:tmi job.sh
     """
     from nodewise.api.fabric import ask_links, ask_translation, examine_fabric, examine_ports
 

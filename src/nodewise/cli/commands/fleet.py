@@ -8,14 +8,21 @@ from pathlib import Path
 
 import click
 
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, json_option, within_option
 
 SECTION = "Nodes"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise fleet tuned --html fleet.html": "the results of a job array, side by side on one page",
+        "nodewise fleet node1/run node2/run node3/run": "folders copied from three nodes",
+    },
+)
 @within_option
-@click.option("--html", type=PATH, metavar="FILE", help="Write a page with all nodes to this file.")
+@option("--html", type=PATH, metavar="FILE", help="Write a page with all nodes to this file.", group=OUTPUT)
 @json_option("what is found")
 @click.argument("directories", nargs=-1, required=True, type=PATH, metavar="DIR...")
 def command(within: float | None, html: Path | None, as_json: bool, directories: tuple[Path, ...]) -> None:
@@ -23,10 +30,6 @@ def command(within: float | None, html: Path | None, as_json: bool, directories:
 
     In each DIR, or below it, lie experiments of one program on several nodes, as tune --submit --array leaves them. What they all
     measured is compared, each node with the one in the middle; all intervals hold together, however many nodes there are.
-
-    \b
-    Examples: nodewise fleet tuned --html fleet.html
-              nodewise fleet node1/run node2/run node3/run
     """
     from nodewise.api.fleet import ask_fleet
     from nodewise.verdicts.encoding import encode

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored, within_option
 
 SECTION = "Keep"
@@ -19,20 +20,37 @@ _WIDE = 140
 _DIFF, _IMPORT = "diff", "import"
 
 
-@click.command()
-@click.option("--since", metavar="DAY|TIME", help="Only what began since then: 2026-11-01, or so long ago: 30d, 12h.")
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise history ./solver --since 30d --html trend.html": "one program over the last 30 days, as a page",
+        "nodewise history diff 12 17": "two experiments against each other",
+    },
+)
+@option(
+    "--since",
+    metavar="DAY|TIME",
+    help="Only what began since then: 2026-11-01, or so long ago: 30d, 12h.",
+    group="History",
+)
+@option(
     "--machine",
     metavar="MACHINE",
     help="Only machines with this in their name or their processor's; of an import: where it was made.",
+    group="History",
 )
 @within_option
-@click.option("--all", "everything", is_flag=True, help="Show every trend, and every experiment of each.")
-@click.option("--html", type=PATH, metavar="FILE", help="Write a page with the trends to this file.")
-@click.option(
-    "--rebuild", is_flag=True, help="Make the history anew from the experiments in these folders, and below them."
+@option("--all", "everything", is_flag=True, help="Show every trend, and every experiment of each.", group=OUTPUT)
+@option("--html", type=PATH, metavar="FILE", help="Write a page with the trends to this file.", group=OUTPUT)
+@option(
+    "--rebuild",
+    is_flag=True,
+    help="Make the history anew from the experiments in these folders, and below them.",
+    group="History",
 )
-@click.option("--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.")
+@option(
+    "--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.", group="History"
+)
 @json_option("what is found")
 @click.argument("words", nargs=-1, metavar="[PROGRAM | diff A B | import FILE... | --rebuild DIR...]")
 @click.pass_context
@@ -60,10 +78,6 @@ def command(
     experiments; `nodewise history --rebuild DIR...` makes the history anew from such folders.
 
     A program called diff or import is asked for as ./diff.
-
-    \b
-    Examples: nodewise history ./solver --since 30d --html trend.html
-              nodewise history diff 12 17
     """
     from nodewise.api.history import ask_difference, ask_import, ask_rebuild, ask_trends, place_of
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored
 from nodewise.cli.options import START, start_options
 
@@ -33,15 +34,22 @@ lists those that a program has and says which are worth trying; `nodewise tune -
 _LEAST_SHOWN = 0.01
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise knobs": "every setting of every library that nodewise knows",
+        "nodewise knobs -- ./solver input.dat": "what can be set of the libraries that a program loads",
+    },
+)
+@option(
     "--catalogue",
     multiple=True,
     type=PATH,
     metavar="DIR",
     help="A folder with files of your own; may be repeated.",
+    group="Knobs",
 )
-@click.option("--no-run", is_flag=True, help="Go by what the command's file needs, without running it.")
+@option("--no-run", is_flag=True, help="Go by what the command's file needs, without running it.", group="Knobs")
 @json_option("it")
 @start_options
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")

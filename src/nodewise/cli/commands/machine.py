@@ -12,7 +12,8 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
-from nodewise.cli.kinds import PATH, allow_option, json_option, machine_option, svg_option
+from nodewise.cli.help import OUTPUT, Command, option
+from nodewise.cli.kinds import PATH, allow_option, json_option, machine_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
@@ -21,15 +22,35 @@ if TYPE_CHECKING:
 SECTION = "Understand"
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise machine --table": "processors by socket, core and thread; caches and NUMA domains as tables",
+        "nodewise machine --machine 'synthetic:pack:2 numa:2 core:8 pu:2' --svg node.svg": "draw a machine that is not here",
+    },
+)
 @machine_option
 @allow_option
 @json_option("all that is known")
 @svg_option()
-@click.option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.")
-@click.option("--save", type=PATH, metavar="FILE", help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
+@option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.", group=OUTPUT)
+@option(
+    "--table",
+    is_flag=True,
+    help="Print tables: every processor with socket, core and thread, cache groups, and NUMA domains with their distances.",
+    group=OUTPUT,
+)
+@option("--save", type=PATH, metavar="FILE", help="Save it: FILE.xml for hwloc, FILE.json for nodewise.", group=OUTPUT)
+@click.pass_context
 def command(
-    machine_spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
+    context: click.Context,
+    machine_spec: str | None,
+    allow: str | None,
+    as_json: bool,
+    table: bool,
+    svg: Path | None,
+    png: Path | None,
+    save: Path | None,
 ) -> None:
     """Show a machine, and what may be used of it.
 
@@ -38,7 +59,10 @@ def command(
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine
     from nodewise.report.drawings.machine import machine_svg
+    from nodewise.report.text.topology import topology_tables
 
+    if as_json:
+        refuse_ignored(context, "--json prints one thing alone", ("table",))
     machine = load_machine(machine_spec, allow)
     if save is not None:
         if save.suffix == ".json":
@@ -51,6 +75,8 @@ def command(
         write_drawing(svg, png, machine_svg(machine, None))
     if as_json:
         print(json.dumps(machine.to_json(), indent=1))
+    elif table:
+        print(topology_tables(machine))
     else:
         _print(machine)
 

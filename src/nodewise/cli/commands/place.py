@@ -18,6 +18,7 @@ import click
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
+from nodewise.cli.help import OUTPUT, Command, GroupedOption, option
 from nodewise.cli.kinds import (
     PATH,
     THREADS,
@@ -45,7 +46,7 @@ _BINDINGS = ("spread", "close", "master", "primary", "true", "false")
 _BROUGHT = "nodewise.place.brought"
 
 
-class _Place(click.Command):
+class _Place(Command):
     """The command with the options that dialects bring, which are asked for them only where they are needed."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -64,8 +65,16 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 
     runtimes, names = "|".join(RUNTIMES), ", ".join(writers())
     fixed = [
-        click.Option(["--runtime"], default="intel", metavar=runtimes, help="Whose rules OpenMP's variables follow."),
-        click.Option(["--to", "dialect"], metavar="DIALECT", help=f"Write it in a dialect: {names}."),
+        GroupedOption(
+            ["--runtime"],
+            default="intel",
+            metavar=runtimes,
+            help="Whose rules OpenMP's variables follow.",
+            group="Dialects",
+        ),
+        GroupedOption(
+            ["--to", "dialect"], metavar="DIALECT", help=f"Write it in a dialect: {names}.", group="Dialects"
+        ),
     ]
     taken = {word for option in (*own, *fixed) for word in (*option.opts, option.name)} | {"--help"}
     found = fixed[:1]
@@ -77,42 +86,66 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
                     "give its text another name",
                 )
             spelled = [*filter(None, (text.short,)), text.option, text.name]
-            found.append(click.Option(spelled, metavar="TEXT", help=text.help))
+            found.append(GroupedOption(spelled, metavar="TEXT", help=text.help, group="Dialects"))
     return [*found, *fixed[1:]]
 
 
-@click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
-@click.option(
+@click.command(
+    cls=_Place,
+    examples={
+        "nodewise place scatter --threads 16": "where 16 threads would sit, and the launch line for it",
+        "nodewise place compact --threads 4 --ranks 2 --to openmpi": "two ranks of four threads in Open MPI's words",
+        "nodewise place spread -- ./solver input.dat": "run a program so",
+    },
+    context_settings={"allow_interspersed_args": True},
+)
+@option(
     "--threads",
     type=THREADS,
     metavar="N",
     help="How many threads each rank has; 2,4: two, each with an inner OpenMP team of four. [default: what fits]",
+    group="Placement",
 )
-@click.option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.")
-@click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
-@click.option(
-    "--zones", default="share", metavar="share|packed|none", help="What each rank gets where no launcher is named."
+@option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.", group="Placement")
+@option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.", group="Placement")
+@option(
+    "--zones",
+    default="share",
+    metavar="share|packed|none",
+    help="What each rank gets where no launcher is named.",
+    group="Placement",
 )
-@click.option(
+@option(
     "--near",
     default="",
     metavar="DEVICE,...",
     help="Keep to the processors nearest to gpu0, mlx5_0, nvme0n1 …; of several, each rank gets one in turn.",
+    group="Placement",
 )
-@click.option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.")
+@option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.", group="Dialects")
 @machine_option
 @allow_option
-@click.option("--via", default="auto", metavar="auto|openmp|preload|mask", help="How COMMAND's threads are bound.")
-@click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
-@click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.")
-@click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
+@option(
+    "--via", default="auto", metavar="auto|openmp|preload|mask", help="How COMMAND's threads are bound.", group="Start"
+)
+@option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.", group="Memory")  # fmt: skip
+@option(
+    "--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.", group="Memory"
+)
+@option(
+    "--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.", group="Dialects"
+)
+@option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.", group=OUTPUT)
 @json_option("the places")
-@click.option(
-    "--compare", "other", metavar="OTHER", help="Compare it with another: a policy, or 'places=cores bind=spread'."
+@option(
+    "--compare",
+    "other",
+    metavar="OTHER",
+    help="Compare it with another: a policy, or 'places=cores bind=spread'.",
+    group=OUTPUT,
 )
 @svg_option()
-@click.option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.")
+@option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.", group=OUTPUT)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
 @click.pass_context
 def command(
@@ -140,7 +173,7 @@ def command(
 ) -> None:
     """Show where threads and ranks would sit, or run COMMAND so.
 
-    They are placed by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
+    They are placed by POLICY (compact, scatter, balanced, os, spread, close) or by a text in any dialect.
 
     Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -24,43 +25,81 @@ SECTION = "Understand"
 _FOLDER = Path("nodewise-profiles")
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise profile -- ./solver input.dat": "where the time goes, with a flame graph",
+        "nodewise profile --only-ranks 0,3 -- mpirun -n 4 ./solver": "two ranks of an MPI program",
+    },
+)
+@option(
     "--rate",
     type=int,
     default=99,
     show_default=True,
     metavar="N",
     help="Samples a second on each processor. Not 100, so that it keeps no step with what a program does by the clock.",
+    group="Recording",
 )
-@click.option(
+@option(
     "--call-graph",
     "chains",
     type=click.Choice(["dwarf", "fp", "none"]),
     help="How callers are found: by unwinding a copy of the stack, by frame pointers, or not. [default: what the program allows]",
+    group="Recording",
 )
-@click.option("--off-cpu", is_flag=True, help="Report, too, in which functions threads wait, and for how long.")
-@click.option(
+@option(
+    "--off-cpu", is_flag=True, help="Report, too, in which functions threads wait, and for how long.", group="Recording"
+)
+@option(
     "--only-ranks",
     "ranks",
     default="",
     metavar="LIST",
     help="The ranks of an MPI program that are recorded, such as 0,8-11; the others run as they are. [default: all]",
+    group="Recording",
 )
-@click.option("--max-size", default="", metavar="SIZE", help="End the recording at that size, such as 500MB.")
-@click.option(
-    "--top", type=click.IntRange(1, 60), default=15, show_default=True, metavar="N", help="How many rows a table has."
+@option(
+    "--max-size", default="", metavar="SIZE", help="End the recording at that size, such as 500MB.", group="Recording"
 )
-@click.option("--collapsed", type=PATH, metavar="FILE", help="Write collapsed stacks, as flame graph tools read them.")
-@click.option("--speedscope", type=PATH, metavar="FILE", help="Write a profile for speedscope.")
-@click.option(
-    "--out", type=PATH, metavar="DIR", help="Directory of the profile. [default: a new one in nodewise-profiles]"
+@option(
+    "--top",
+    type=click.IntRange(1, 60),
+    default=15,
+    show_default=True,
+    metavar="N",
+    help="How many rows a table has.",
+    group=OUTPUT,
 )
-@click.option(
-    "--read", "stored", type=PATH, metavar="DIR", help="Report a stored profile again instead of running a command."
+@option(
+    "--collapsed",
+    type=PATH,
+    metavar="FILE",
+    help="Write collapsed stacks, as flame graph tools read them.",
+    group=OUTPUT,
 )
-@click.option(
-    "--against", type=PATH, metavar="DIR", help="Colour the flame graph by what changed since the profile in DIR."
+@option("--speedscope", type=PATH, metavar="FILE", help="Write a profile for speedscope.", group=OUTPUT)
+@option(
+    "--out",
+    type=PATH,
+    metavar="DIR",
+    help="Directory of the profile. [default: a new one in nodewise-profiles]",
+    group=OUTPUT,
+)
+@option(
+    "--read",
+    "stored",
+    type=PATH,
+    metavar="DIR",
+    help="Report a stored profile again instead of running a command.",
+    group=OUTPUT,
+)
+@option(
+    "--against",
+    type=PATH,
+    metavar="DIR",
+    help="Colour the flame graph by what changed since the profile in DIR.",
+    group=OUTPUT,
 )
 @json_option("the profile", "; what COMMAND prints goes to standard error then")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
@@ -87,11 +126,6 @@ def command(
     long they waited, and a page with a flame graph. The recording is kept.
 
     Exits as COMMAND does.
-
-    \b
-    Examples:
-      nodewise profile -- ./solver input.dat
-      nodewise profile --only-ranks 0,3 -- mpirun -n 4 ./solver
     """
     from nodewise.api.profile import read_profile
     from nodewise.base.files import write_whole

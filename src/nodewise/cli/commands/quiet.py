@@ -15,6 +15,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
+from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -27,30 +28,43 @@ SECTION = "Understand"
 WATCH_S = 1.0
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise quiet": "what makes this machine noisy, and what to do about it",
+        "nodewise quiet --seconds 30s --fail-on noisy": "look for longer, with exit code 1 where something is found",
+    },
+)
+@option(
     "--seconds",
     type=TIME_OR_NONE,
     metavar="TIME",
     default="5s",
     show_default=True,
     help="How long to measure, on all processors together; 0: not at all.",
+    group="Observation",
 )
 @allow_option
-@click.option(
-    "--all", "everything", is_flag=True, help="Show what all findings rest on, including those where all is well."
+@option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show what all findings rest on, including those where all is well.",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--fail-on",
     type=click.Choice(["noisy", "note"]),
     help="End with exit code 1 where a finding is this bad, or worse.",
+    group=OUTPUT,
 )
 @json_option("all of it")
-@click.option(
+@option(
     "--root",
     type=PATH,
     metavar="DIR",
     help="Read this copy of another system's /proc and /sys; nothing is watched or measured then.",
+    group="Observation",
 )
 @click.pass_context
 def command(

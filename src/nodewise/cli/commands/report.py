@@ -12,6 +12,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT
 from nodewise.cli.exports import Exporting, asked_exports, write_export
+from nodewise.cli.help import OUTPUT, option
 from nodewise.cli.keeping import print_answer
 
 SECTION = "Keep"
@@ -22,24 +23,49 @@ class _Report(Exporting):
     exports_before = "directory"
 
 
-@click.command(cls=_Report)
-@click.option("--html", type=_FILE, help="Write the page to this file.")
-@click.option("--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.")
-@click.option("--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.")
-@click.option(
-    "--pdf", type=_FILE, help="Write the figures as PDF, fonts inside: a directory, or FILE.pdf for the main one."
+@click.command(
+    cls=_Report,
+    examples={
+        "nodewise report DIR": "write the page of a stored experiment again",
+        "nodewise report DIR --pdf figures --width 8cm": "its figures for a column of a paper",
+    },
 )
-@click.option("--width", metavar="LENGTH", help="Lay figures out for a column of a paper: 8cm, 85mm, 3.3in or 252pt.")
-@click.option(
-    "--csv", "csv_file", type=_FILE, help="Write every sample, or of a study every contender, as a row of CSV."
+@option("--html", type=_FILE, help="Write the page to this file.", group=OUTPUT)
+@option(
+    "--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.", group="Figures"
 )
-@click.option(
+@option(
+    "--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.", group="Figures"
+)
+@option(
+    "--pdf",
+    type=_FILE,
+    help="Write the figures as PDF, fonts inside: a directory, or FILE.pdf for the main one.",
+    group="Figures",
+)
+@option(
+    "--width",
+    metavar="LENGTH",
+    help="Lay figures out for a column of a paper: 8cm, 85mm, 3.3in or 252pt.",
+    group="Figures",
+)
+@option(
+    "--csv",
+    "csv_file",
+    type=_FILE,
+    help="Write every sample, or of a study every contender, as a row of CSV.",
+    group=OUTPUT,
+)
+@option(
     "--anonymous",
     is_flag=True,
     help="Leave out host, user, paths, the command and what it printed; names of your own become numbers.",
+    group=OUTPUT,
 )
-@click.option("--text", "as_text", is_flag=True, help="Print the answer again, as the command that measured it did.")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@option(
+    "--text", "as_text", is_flag=True, help="Print the answer again, as the command that measured it did.", group=OUTPUT
+)
+@option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.", group=OUTPUT)
 @click.argument("directory", type=_FILE)
 def command(
     directory: Path,

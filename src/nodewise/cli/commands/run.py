@@ -13,6 +13,7 @@ import click
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, place_for_command, print_note
+from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
@@ -28,8 +29,15 @@ FAILED = 1
 _ANEW = ("as_json", "budget")
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise run -- ./solver input.dat": "ten runs of a program, with time, memory and what disturbed them",
+        "nodewise run --runs 30 --metric 'gflops=GFLOP/s: ([0-9.]+)' --maximize gflops -- ./bench": "the rate that a program prints, instead of its time",
+    },
+    context_settings={"allow_interspersed_args": False},
+)
+@option(
     "-r",
     "--runs",
     type=click.IntRange(1),
@@ -37,8 +45,9 @@ _ANEW = ("as_json", "budget")
     default=10,
     show_default=True,
     help="N runs, and one more for each that was disturbed.",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "-w",
     "--warmup",
     type=click.IntRange(0),
@@ -46,6 +55,7 @@ _ANEW = ("as_json", "budget")
     default=1,
     show_default=True,
     help="Runs that come first and are not counted.",
+    group=MEASUREMENT,
 )
 @allow_option
 @budget_option("10min")

@@ -12,6 +12,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, place_for, print_note
+from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -33,37 +34,58 @@ SECTION = "Measure"
 _ANEW = ("as_json", "budget")
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise scale --to 64 -- ./app": "speedup and efficiency, and the time with 64 threads",
+        "nodewise scale --weak -- mpirun -n 16 ./app --cells {ranks}000000": "weak scaling over ranks",
+        "nodewise scale --by 08:00 --times 1000 -- ./app --steps 10": "how many threads it takes to be done by 8 o'clock",
+    },
+    context_settings={"allow_interspersed_args": False},
+)
+@option(
     "--over",
     type=click.Choice(["threads", "ranks", "nodes"]),
     help="What is varied. [default: ranks where COMMAND starts some, else threads]",
+    group="Scaling",
 )
-@click.option(
+@option(
     "--counts",
     metavar="LIST",
     help="How many of them: 1,2,4,8 or 1..64*2. [default: up to what runs here at once, or to COMMAND's ranks]",
+    group="Scaling",
 )
-@click.option("--weak", is_flag=True, help="The work of COMMAND grows with the number.")
-@click.option(
-    "--to", metavar="LIST", default="", help="Predict the time with so many, up to 4 times the most measured."
+@option("--weak", is_flag=True, help="The work of COMMAND grows with the number.", group="Scaling")
+@option(
+    "--to",
+    metavar="LIST",
+    default="",
+    help="Predict the time with so many, up to 4 times the most measured.",
+    group="Scaling",
 )
-@click.option("--by", metavar="TIME", help="How many are needed to end by this time: 08:00, or a date with a time.")
-@click.option(
+@option(
+    "--by",
+    metavar="TIME",
+    help="How many are needed to end by this time: 08:00, or a date with a time.",
+    group="Scaling",
+)
+@option(
     "--times",
     type=float,
     metavar="N",
     default=1.0,
     show_default=True,
     help="What has to end by then is N times COMMAND.",
+    group="Scaling",
 )
-@click.option(
+@option(
     "--blocks",
     type=int,
     metavar="N",
     default=10,
     show_default=True,
     help="Blocks of runs, each of one run of each number.",
+    group=MEASUREMENT,
 )
 @budget_option("10min")
 @machine_option
@@ -89,11 +111,6 @@ def command(
     """Show how COMMAND scales, and what to expect of it.
 
     It is measured with several numbers of threads, ranks or nodes: speedup, efficiency, and the law they follow.
-
-    \b
-      nodewise scale --to 64 -- ./app
-      nodewise scale --weak -- mpirun -n 16 ./app --cells {ranks}000000
-      nodewise scale --by 08:00 --times 1000 -- ./app --steps 10
 
     {threads}, {ranks} or {nodes} in COMMAND stands for the number. Without it threads are set by OMP_NUM_THREADS or what
     else the program reads. A law takes five numbers; more threads or ranks than processors are not run.

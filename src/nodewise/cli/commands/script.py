@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import refuse_ignored
 from nodewise.cli.masked_terminal import show_as_it_is
 from nodewise.cli.options import START, start_options
@@ -20,13 +21,21 @@ if TYPE_CHECKING:
 SECTION = "Keep"
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise script --for slurm -- ./solver input.dat": "a job script that starts a program",
+        "nodewise script --for pbs nodewise-experiments/solver-20261121-145510": "the best start that a tune found, for PBS",
+    },
+    context_settings={"allow_interspersed_args": False},
+)
+@option(
     "--for",
     "form",
     required=True,
     metavar="FORM",
     help="sh, slurm, pbs (ranks by mpiexec), pbs-alps (ranks by aprun) or lsf.",
+    group="Script",
 )
 @start_options
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DIR | [--] COMMAND...")

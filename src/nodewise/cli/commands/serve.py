@@ -5,25 +5,35 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 import click
 
+from nodewise.cli.help import Command, option
+
 SECTION = "Keep"
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise serve --open": "the history, and what runs now, in your browser",
+        "nodewise serve --port 8080 /scratch/me/experiments": "experiments of other machines, too, at a fixed port",
+    },
+)
+@option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     show_default="one that is free",
     metavar="N",
     help="The port to listen on.",
+    group="Server",
 )
-@click.option("--open", "opened", is_flag=True, help="Open the page in your browser.")
-@click.option("--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.")
+@option("--open", "opened", is_flag=True, help="Open the page in your browser.", group="Server")
+@option(
+    "--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.", group="Server"
+)
 @click.argument("directories", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
 def command(port: int, opened: bool, store: str | None, directories: tuple[Path, ...]) -> None:
     """Show the history and what runs now in a browser.
@@ -33,10 +43,6 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     leads and how sure that is. In DIR lie experiments that other machines write, which are shown, too.
 
     Nothing is written. What runs is read when a page asks for it, with what the processors have to spare.
-
-    \b
-    Examples: nodewise serve --open
-              nodewise serve --port 8080 /scratch/me/experiments
     """
     from nodewise.api.serve import Served
     from nodewise.base.errors import InputError
@@ -50,6 +56,8 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     with contextlib.suppress(KeyboardInterrupt), Server(Served(history_place(store), directories), port) as server:
         print(f"serving   {server.url}", flush=True)
         print("          Ctrl-C ends it; who has this address sees what you see", flush=True)
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="nodewise-") as own:
             if opened and not _open(server.url, Path(own)):
                 print("note: no browser is found here; open the address yourself", flush=True)

@@ -15,33 +15,51 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.asked_nodes import AskedNodes, asked_nodes, nodes_options
 from nodewise.cli.asked_speed import AskedSpeed, asked_speed, speed_options
+from nodewise.cli.help import NODES, OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, TARGET, refuse_ignored
 
 SECTION = "Nodes"
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise snapshot -o snapshots/": "keep what this node is, for a later check",
+        "nodewise snapshot --hosts 'n[1-4]' --speed dgemm,bandwidth -o nodes.json": "four nodes, with their measured speed",
+    },
+)
+@option(
     "-o",
     "--output",
     type=TARGET,
     metavar="FILE",
     help="Write it here; of several nodes DIR, with a file for each. [default: standard output]",
+    group=OUTPUT,
 )
-@click.option("--root", type=PATH, metavar="DIR", help="Read this copy of another system's /proc, /sys and /etc.")
-@click.option("--node", metavar="NAME", help="The node's name. [default: Slurm's, or the system's without its domain]")
-@click.option(
+@option(
+    "--root", type=PATH, metavar="DIR", help="Read this copy of another system's /proc, /sys and /etc.", group="Node"
+)
+@option(
+    "--node",
+    metavar="NAME",
+    help="The node's name. [default: Slurm's, or the system's without its domain]",
+    group="Node",
+)
+@option(
     "--fact",
     "facts",
     multiple=True,
     metavar="NAME=VALUE",
     help="Add a fact of your own, such as a speed that you measured; rules read it as own.NAME. May be given again.",
+    group="Node",
 )
-@click.option("--indent", is_flag=True, help="Write it to be read by people, over several lines.")
+@option("--indent", is_flag=True, help="Write it to be read by people, over several lines.", group=OUTPUT)
 @speed_options
 @nodes_options
-@click.option("--meet", metavar="TEXT", help="The nodes to ping, as --hosts with --speed gives it to each.")
-@click.option("--framed", is_flag=True, help="Write it in the short lines by which --hosts gets it from a node.")
+@option("--meet", metavar="TEXT", help="The nodes to ping, as --hosts with --speed gives it to each.", group=NODES)
+@option(
+    "--framed", is_flag=True, help="Write it in the short lines by which --hosts gets it from a node.", group=OUTPUT
+)
 @click.pass_context
 def command(
     context: click.Context,

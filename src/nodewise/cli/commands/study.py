@@ -17,6 +17,7 @@ import click
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
+from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.masked_terminal import redrawn
 from nodewise.cli.options import disturbed_option, launcher_options, wait_option, wait_quiet_option
@@ -55,22 +56,41 @@ _SWEEP = "--sweep"
 _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise study is --class A --threads 2": "one study against its peers and the machine's limit",
+        "nodewise study --roofline": "this machine's roofs, and where the studies lie below them",
+    },
+    context_settings={"ignore_unknown_options": True},
+)
+@option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]", group="Study")
 @launcher_options("Run each contender as --ranks ranks by it, of --threads each.")
-@click.option("--quick", is_flag=True, help="End within a minute.")
-@click.option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]")
-@click.option(
-    "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
+@option("--quick", is_flag=True, help="End within a minute.", group="Study")
+@option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]", group="Study")
+@option(
+    "--blocks",
+    type=int,
+    metavar="N",
+    default=25,
+    show_default=True,
+    help="How often each contender runs, at most.",
+    group=MEASUREMENT,
 )
 @budget_option(None, " [default: 2min, or longer where each has not run six times by then]")
-@click.option(
+@option(
     "--result",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Write what a study computes (pca, krylov) to FILE.npz, .csv or .json, or - as JSON to the terminal; nothing is measured.",
+    group="Study",
 )
-@click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
+@option(
+    "--roofline",
+    is_flag=True,
+    help="Place all studies that compute, or NAME, under this machine's roofs.",
+    group="Study",
+)
 @out_option()
 @resume_option()
 @disturbed_option

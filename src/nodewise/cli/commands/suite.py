@@ -12,8 +12,10 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.exit_codes import ExitCode
+from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, result_place
-from nodewise.cli.exports import SUITE, Exporting, asked_exports, write_suite_export
+from nodewise.cli.exports import SUITE, Exporting, asked_exports, suite_text, write_suite_export
+from nodewise.cli.help import JOB, OUTPUT, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
 from nodewise.cli.options import disturbed_option
 
@@ -31,45 +33,70 @@ class _Suite(Exporting):
     exports_of = SUITE
 
 
-@click.command(cls=_Suite)
-@click.option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]")
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only commands that have this tag, or one of several."
+@click.command(
+    cls=_Suite,
+    examples={
+        "nodewise suite run --tag quick": "measure the project's commands that have a tag",
+        "nodewise suite run --baseline last --fail-if-slower 5% --export-junit suite.xml": "a regression of more than 5% fails the build",
+    },
 )
-@click.option("--baseline", type=PATH, metavar="DIR", help="Compare each with what it was in this earlier suite.")
-@click.option(
-    "--any-machine", is_flag=True, help="Compare with a --baseline of another machine or other conditions, too."
+@option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]", group="Suite")
+@option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Only commands that have this tag, or one of several.",
+    group="Suite",
 )
-@click.option(
+@option(
+    "--baseline",
+    type=PATH,
+    metavar="DIR",
+    help="Compare each with what it was in this earlier suite.",
+    group="Baseline",
+)
+@option(
+    "--any-machine",
+    is_flag=True,
+    help="Compare with a --baseline of another machine or other conditions, too.",
+    group="Baseline",
+)
+@option(
     "--fail-if-slower",
     type=SHARE_OR_NONE,
     metavar="SHARE",
     help="Exit code 1 where one is surely slower than at the baseline by more.",
+    group="Baseline",
 )
-@click.option(
+@option(
     "--undecided",
     type=click.Choice(["pass", "fail"]),
     default="pass",
     show_default=True,
     help="Where the runs leave it open, fail: exit code 4.",
+    group="Baseline",
 )
 @out_option("Directory of all its experiments.")
-@click.option(
+@option(
     "--resume",
     type=PATH,
     metavar="DIR",
     help="Go on with the suite in DIR, which was its --out; what is finished there is not measured again.",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--submit",
     is_flag=False,
     flag_value="",
     metavar="[OPTIONS]",
     help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
+    group=JOB,
 )
 @disturbed_option
 @json_option("the rows")
+@ci_option
 @click.argument("action", type=click.Choice(_ACTIONS), metavar="run|list|check")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.pass_context
@@ -87,6 +114,7 @@ def command(
     submit: str | None,
     accept_disturbed: bool,
     as_json: bool,
+    ci: str | None,
     action: str,
     names: tuple[str, ...],
     **exports: Any,
@@ -116,7 +144,7 @@ def command(
             f"`suite {action}` measures nothing",
             (
                 *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "submit"),
-                "accept_disturbed",
+                *("accept_disturbed", "ci"),
                 *exports,
             ),
         )
@@ -153,6 +181,7 @@ def command(
         print(json.dumps(encode(verdict), indent=1))
     elif STDOUT not in targets.values():
         _show(verdict)
+    tell_ci(ci, lambda name: suite_text(name, verdict), aside=as_json or STDOUT in targets.values())
     code = _code(verdict, fail_if_slower is not None, undecided == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code

@@ -14,6 +14,7 @@ import click
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
+from nodewise.cli.help import JOB, MEASUREMENT, OUTPUT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -49,38 +50,69 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     return read_form(text)
 
 
-@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@budget_option("2min")
-@click.option(
-    "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of the program, of all settings together."
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise tune -- ./solver input.dat": "search, verdict, launch line and report",
+        "nodewise tune --axes threads,placement --budget 10min -- ./solver input.dat": "only threads and their pinning, for ten minutes",
+        "nodewise tune --submit='partition=long time=4:00:00' -- ./solver input.dat": "the same as a job of Slurm",
+    },
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
-@click.option(
+@budget_option("2min")
+@option(
+    "--max-runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="At most N runs of the program, of all settings together.",
+    group=MEASUREMENT,
+)
+@option(
     "--axes",
     metavar="A,B",
     help="What may be changed: threads, ranks, placement, near (devices), memory, hugepages, schedule, wait, allocator, flags, knobs (what is "
     "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
+    group="Search",
 )
-@click.option(
+@option(
     "--sweep",
     metavar="A,B",
     help="Run every setting of these axes, and of -P and --env-axis, equally often, in place of a search: threads,placement.",
+    group="Search",
 )
-@click.option(
+@option(
     "-P",
     "--parameter",
     multiple=True,
     metavar="NAME=VALUES",
     help="Try values for {NAME} in COMMAND: 1,2,4 or 1..64*2.",
+    group="Search",
 )
-@click.option("--env-axis", multiple=True, metavar="NAME=VALUES", help="Try values of a variable; unset is one, too.")
-@click.option("--build", metavar="COMMAND", help="Make the program with this shell command: 'cc {flags} -o app app.c'.")
-@click.option(
-    "--constraint", multiple=True, metavar="CONDITION", help="What must hold between axes: 'ranks * threads <= 64'."
+@option(
+    "--env-axis",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Try values of a variable; unset is one, too.",
+    group="Search",
 )
-@click.option(
+@option(
+    "--build",
+    metavar="COMMAND",
+    help="Make the program with this shell command: 'cc {flags} -o app app.c'.",
+    group="Search",
+)
+@option(
+    "--constraint",
+    multiple=True,
+    metavar="CONDITION",
+    help="What must hold between axes: 'ranks * threads <= 64'.",
+    group="Search",
+)
+@option(
     "--no-history",
     is_flag=True,
     help="Start from nothing: do not look at earlier tunes of this program, or of its libraries.",
+    group="Search",
 )
 @machine_option
 @allow_option
@@ -89,27 +121,33 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @out_option()
 @resume_option("--budget, --max-runs, --script and --submit")
 @json_option()
-@click.option(
+@option(
     "--script",
     metavar="FORM[=FILE]",
     callback=_read_script,
     help="Write the launch line as a script, too: sh, slurm, pbs, pbs-alps or lsf [default FILE: in the experiment's directory].",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--submit",
     is_flag=False,
     flag_value="",
     metavar="[OPTIONS]",
     help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
+    group=JOB,
 )
-@click.option(
+@option(
     "--array",
     metavar="N[%M]",
     help="With --submit: N tunes, each in a folder of its own, at most M at once; nodewise fleet shows their nodes side by side.",
+    group=JOB,
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
+@option(
+    "--dry-run",
+    is_flag=True,
+    help="Run the program once, say what would be tried and how long it takes, and end.",
+    group="Search",
 )
 @run_options
 @same_output_options(Kind.AUTO)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import PATH, json_option
 
 if TYPE_CHECKING:
@@ -24,31 +25,47 @@ if TYPE_CHECKING:
 SECTION = "Understand"
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise vec solver.c": "which loops become vectors, and why the others do not",
+        "nodewise vec --compiler gcc --loops missed solver.c -- -O2 -march=znver4": "only what GCC misses with these flags",
+    },
+)
+@option(
     "--compiler",
     multiple=True,
     metavar="NAME",
     help="gcc, clang, both (the default), or a program such as g++-13; may be repeated.",
+    group="Compilers",
 )
-@click.option(
+@option(
     "-p",
     "--commands",
     "database",
     type=PATH,
     metavar="PATH",
     help="A compile database (compile_commands.json), or the folder that has it: the file's flags are taken from it.",
+    group="Compilers",
 )
-@click.option(
+@option(
     "--loops",
     "only",
     type=click.Choice(["missed", "vectorized"]),
     help="Only loops that some compiler missed, or vectorized.",
+    group="Loops",
 )
-@click.option("--function", "function", metavar="NAME", help="Only loops in functions whose name has NAME in it.")
-@click.option("--lines", metavar="A-B", help="Only loops that begin on these lines.")
-@click.option(
-    "--causes", multiple=True, type=PATH, metavar="FILE", help="A file with causes of your own; may be repeated."
+@option(
+    "--function", "function", metavar="NAME", help="Only loops in functions whose name has NAME in it.", group="Loops"
+)
+@option("--lines", metavar="A-B", help="Only loops that begin on these lines.", group="Loops")
+@option(
+    "--causes",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    help="A file with causes of your own; may be repeated.",
+    group="Compilers",
 )
 @json_option("all of it")
 @click.argument("file", type=click.Path(path_type=Path))

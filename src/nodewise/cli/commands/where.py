@@ -14,6 +14,7 @@ import click
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds
+from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
@@ -23,23 +24,53 @@ if TYPE_CHECKING:
 SECTION = "Place"
 
 
-@click.command()
-@click.option("--pid", type=int, metavar="N", help="Watch a process that runs already, and what it starts.")
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise where -- ./solver input.dat": "where each thread ran, and whether that was asked for",
+        "nodewise where --pid 1234 --seconds 10s": "look at a process that runs already",
+    },
+)
+@option(
+    "--pid",
+    type=int,
+    metavar="N",
+    help="Watch a process that runs already, and what it starts.",
+    group="What is watched",
+)
+@option(
     "--seconds",
     type=TIME_OR_NONE,
     metavar="TIME",
     default="5s",
     show_default=True,
     help="How long to look, with --pid.",
+    group="What is watched",
 )
-@click.option(
-    "--interval", type=TIME, metavar="TIME", default="10ms", show_default=True, help="Between samples, at least."
+@option(
+    "--interval",
+    type=TIME,
+    metavar="TIME",
+    default="10ms",
+    show_default=True,
+    help="Between samples, at least.",
+    group="What is watched",
 )
-@click.option("--plan", type=PATH, metavar="FILE", help="Compare it with a plan: what `place --json` printed.")
-@click.option("--memory", metavar="POLICY", help="Compare its pages with a policy, such as bind:0 or interleave:all.")
-@click.option(
-    "--timeout", type=TIME, metavar="TIME", help="End COMMAND after this time; what was seen is still reported."
+@option(
+    "--plan", type=PATH, metavar="FILE", help="Compare it with a plan: what `place --json` printed.", group="Comparison"
+)
+@option(
+    "--memory",
+    metavar="POLICY",
+    help="Compare its pages with a policy, such as bind:0 or interleave:all.",
+    group="Comparison",
+)
+@option(
+    "--timeout",
+    type=TIME,
+    metavar="TIME",
+    help="End COMMAND after this time; what was seen is still reported.",
+    group="What is watched",
 )
 @json_option("all that was seen", "; what COMMAND prints goes to standard error then")
 @svg_option("Draw it over time into this file.")

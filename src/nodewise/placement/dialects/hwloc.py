@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.processor_sets import permitted
@@ -30,7 +31,7 @@ _WORDS = {
     **{f"l{i}u": f"l{i}cache" for i in (1, 2, 3)},
 }
 _KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1cache, core, pu)"
-_INDEXES = re.compile(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
+_INDEXES = late(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
 
 
 def read_hwloc(machine: Machine, text: str) -> Mask:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import re
-
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
@@ -14,9 +13,9 @@ from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
 
 #: How taskset is given a list; without it there is a mask.
-_LIST = re.compile(r"\s*(?:-c(?![\w-])|-c(?=\d)|--cpu-list(?:=|\b))\s*")
+_LIST = late(r"\s*(?:-c(?![\w-])|-c(?=\d)|--cpu-list(?:=|\b))\s*")
 #: What taskset reads as a mask: hexadecimal digits, with or without 0x; a comma between them means nothing.
-_MASK = re.compile(r"(0x)?([0-9A-Fa-f]+(?:,[0-9A-Fa-f]+)*)")
+_MASK = late(r"(0x)?([0-9A-Fa-f]+(?:,[0-9A-Fa-f]+)*)")
 _LONGEST_SHOWN = 60
 #: More digits name processors that no system of Linux has.
 _MOST_DIGITS = LONGEST_RANGE // 4

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.placement.scan import Scanner
 
 #: The kinds of objects that it knows by name.
@@ -24,8 +25,8 @@ KINDS = {
 #: One more than the highest number in GOMP_CPU_AFFINITY, and the most places of one OMP_PLACES.
 MOST = 1 << 16
 _LONG = 1 << 64
-_DECIMAL = re.compile(r"[+-]?[0-9]+")
-_ANY_BASE = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_DECIMAL = late(r"[+-]?[0-9]+")
+_ANY_BASE = late(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True)

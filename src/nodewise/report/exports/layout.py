@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.base.masking import shell_text
 from nodewise.report.drawings.lettering import broken
 from nodewise.runner.launch import quoted_line
@@ -21,7 +22,7 @@ _PER_INCH = 96.0
 _UNITS = {"cm": _PER_INCH / 2.54, "mm": _PER_INCH / 25.4, "in": _PER_INCH, "pt": _PER_INCH / 72}
 #: In centimetres: narrower ones hold no axis with its names, wider ones stand on no page.
 _NARROWEST, _WIDEST = 4.0, 100.0
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(cm|mm|in|pt)")
+_LENGTH = late(r"(\d+(?:\.\d+)?)\s*(cm|mm|in|pt)")
 _SIZE, _LINE, _MOST_LINES = 9.0, 12.0, 6
 _LEAST_PLOT, _TURNS = 90, 6
 _FONTS = "'DejaVu Sans', system-ui, sans-serif"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from nodewise.statistics.verdict import Word
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.gate import gate_of
-from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
+if TYPE_CHECKING:
+    from nodewise.statistics.verdict import Word
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 
 
 class State(StrEnum):
@@ -36,6 +37,10 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
 
     Without a threshold (`--fail-if-slower`) a command fails that is slower than the reference by more than counts as none.
     """
+    from nodewise.statistics.verdict import Word
+    from nodewise.verdicts.confirm import comparison_of
+    from nodewise.verdicts.gate import gate_of
+
     verdict, threshold = comparison_of(stored), stored.experiment.question.get("threshold")
     gate = gate_of(verdict, threshold)
     found: list[tuple[str, float | None, Word | None, str]] = []
@@ -58,6 +63,7 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
 
 def outcomes_of_suite(verdict: SuiteVerdict) -> list[Outcome]:
     """One for each command of a suite; without a threshold one fails that is slower than it was by more than counts as none."""
+    from nodewise.statistics.verdict import Word
 
     def state(row: SuiteRow) -> State:
         slower = row.slower or (verdict.threshold is None and row.then is not None and row.then.verdict == Word.SLOWER)

@@ -6,15 +6,18 @@ A package brings one by an entry point of the group `nodewise.exporters` that le
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.base.registry import Registry
 from nodewise.report.exports.exporter import Exporter
-from nodewise.verdicts.stored import Stored
 
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+if TYPE_CHECKING:
+    from nodewise.verdicts.stored import Stored
+
+_NAME = late(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def _wrong(exporter: Exporter, registered: Mapping[str, Exporter]) -> str | None:

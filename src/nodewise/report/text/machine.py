@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
 from nodewise.machine.model import Core, Machine
@@ -14,7 +15,7 @@ from nodewise.report.drawings.seating import Seating
 
 #: Machines with more hardware threads are drawn with a character for each core.
 _MANY = 96
-_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_COLOUR = late(r"\x1b\[[\d;]*m")
 #: A note is cut where it would need more.
 _MOST_LINES = 4
 #: Codes of the terminal's colours for ranks, near to those of the pictures.

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
-from nodewise.report.text.comparison import table_rows
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.stored import Stored
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
 
 
 def _asciidoc(heads: list[str], rows: list[list[str]]) -> list[str]:
@@ -19,6 +22,9 @@ def _asciidoc(heads: list[str], rows: list[list[str]]) -> list[str]:
 
 def export(stored: Stored[Comparison]) -> str:
     """The table of a comparison."""
+    from nodewise.report.text.comparison import table_rows
+    from nodewise.verdicts.confirm import comparison_of
+
     return "\n".join(_asciidoc(*table_rows(comparison_of(stored)))) + "\n"
 
 

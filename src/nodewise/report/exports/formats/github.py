@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nodewise.report.exports.exporter import Exporter
 from nodewise.report.exports.outcomes import Outcome, State, outcomes, outcomes_of_suite
-from nodewise.verdicts.confirm import Comparison
-from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.suite import SuiteVerdict
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteVerdict
 
 _LEVELS = {State.PASSED: "notice", State.FAILED: "error", State.OPEN: "warning"}
 

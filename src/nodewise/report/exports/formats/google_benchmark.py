@@ -5,30 +5,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nodewise.report.exports.comparison import compared_of, seconds_of, series_of
 from nodewise.report.exports.exporter import Exporter
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.stored import Stored
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
 
 
-def _stddev(values: Any) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def _aggregates() -> dict[str, Callable[[Any], float]]:
+    import numpy as np
 
+    def stddev(values: Any) -> float:
+        return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
-_AGGREGATES: dict[str, Callable[[Any], float]] = {
-    "mean": lambda v: float(np.mean(v)),
-    "median": lambda v: float(np.median(v)),
-    "stddev": _stddev,
-    "cv": lambda v: _stddev(v) / float(np.mean(v)) if np.mean(v) else 0.0,
-}
+    return {
+        "mean": lambda v: float(np.mean(v)),
+        "median": lambda v: float(np.median(v)),
+        "stddev": stddev,
+        "cv": lambda v: stddev(v) / float(np.mean(v)) if np.mean(v) else 0.0,
+    }
 
 
 def export(stored: Stored[Comparison]) -> str:
     """The shape of `--benchmark_out_format=json`: each run an iteration, and mean, median, stddev and cv of them."""
+    import numpy as np
+
+    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of
+    from nodewise.verdicts.confirm import comparison_of
+
     experiment, verdict = stored.experiment, comparison_of(stored)
     machine, question = stored.machine, stored.question
     context = {
@@ -68,7 +74,7 @@ def export(stored: Stored[Comparison]) -> str:
             | {n: values[i] for n, values in counters.items()}
             for i, (t, c) in enumerate(zip(real, processor, strict=True))
         ]
-        for name, function in _AGGREGATES.items():
+        for name, function in _aggregates().items():
             share = name == "cv"
             made = {"name": f"{r.name}_{name}", **shared, "run_type": "aggregate", "aggregate_name": name}
             made |= {"aggregate_unit": "percentage" if share else "time", "iterations": r.runs}

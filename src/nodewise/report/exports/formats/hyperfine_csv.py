@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from nodewise.report.exports.cells import csv_of
-from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
 from nodewise.report.exports.exporter import Exporter
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.stored import Stored
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
 
 
 def export(stored: Stored[Comparison]) -> str:
     """The columns of `hyperfine --export-csv`; a metric that was compared instead of the time has one of its own."""
+    import numpy as np
+
+    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
+    from nodewise.verdicts.confirm import comparison_of
+
     experiment, verdict = stored.experiment, comparison_of(stored)
     metric = next((n for r in verdict.contenders if r.runs for n in compared_of(experiment, r.name)), None)
     names = list(dict.fromkeys(n for r in verdict.contenders for n in r.values))

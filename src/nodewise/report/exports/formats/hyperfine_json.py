@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
 from nodewise.report.exports.exporter import Exporter
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.stored import Stored
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
 
 
 def export(stored: Stored[Comparison]) -> str:
     """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead is there along with the times."""
+    import numpy as np
+
+    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
+    from nodewise.verdicts.confirm import comparison_of
+
     experiment, verdict = stored.experiment, comparison_of(stored)
     results = []
     for r in verdict.contenders:

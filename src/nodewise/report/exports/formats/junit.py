@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nodewise.base.escaping import visible
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
 from nodewise.report.exports.outcomes import Outcome, State, outcomes, outcomes_of_suite
-from nodewise.verdicts.confirm import Comparison
-from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.suite import SuiteVerdict
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteVerdict
 
 
 def export(stored: Stored[Comparison]) -> str:
@@ -26,6 +28,8 @@ def export_suite(verdict: SuiteVerdict) -> str:
 
 
 def _xml(found: Sequence[Outcome]) -> str:
+    import xml.etree.ElementTree as ET
+
     counted = {name: str(sum(one.state is state for one in found)) for name, state in _COUNTED.items()}
     suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), "errors": "0", **counted})
     for one in found:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
-from nodewise.report.text.comparison import table_rows
-from nodewise.report.text.suite import suite_table
-from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.suite import SuiteVerdict
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.confirm import Comparison
+    from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteVerdict
 
 
 def _code(text: str) -> str:
@@ -26,11 +28,16 @@ def _markdown(heads: list[str], rows: list[list[str]]) -> list[str]:
 
 def export(stored: Stored[Comparison]) -> str:
     """The table of a comparison."""
+    from nodewise.report.text.comparison import table_rows
+    from nodewise.verdicts.confirm import comparison_of
+
     return "\n".join(_markdown(*table_rows(comparison_of(stored)))) + "\n"
 
 
 def export_suite(verdict: SuiteVerdict) -> str:
     """The table of a suite's commands."""
+    from nodewise.report.text.suite import suite_table
+
     return "\n".join(_markdown(*suite_table(verdict))) + "\n"
 
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Help in groups, with examples: the one source of `--help`, the manual pages and docs/commands.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+#: Groups of options that many commands have. Those of one command alone come before them.
+MEASUREMENT = "Measurement"
+PROGRAM = "Program"
+METRICS = "Metrics and checks"
+MACHINE = "Machine"
+NODES = "Nodes"
+JOB = "Batch system"
+OUTPUT = "Output"
+OTHER = "Other"
+_SHARED = (MEASUREMENT, PROGRAM, METRICS, MACHINE, NODES, JOB, OUTPUT, OTHER)
+
+
+class Example(NamedTuple):
+    """A command line that is typed as it stands, and what it is for."""
+
+    line: str
+    does: str
+
+
+class GroupedOption(click.Option):
+    """An option with the heading that it stands under in the help."""
+
+    def __init__(self, *args: Any, group: str = OTHER, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+def option(*spelled: str, group: str, **attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`click.option` with a `group`."""
+    return click.option(*spelled, cls=GroupedOption, group=group, **attributes)
+
+
+class Command(click.Command):
+    """A command whose help shows its examples, and its options in groups."""
+
+    def __init__(self, *args: Any, examples: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = [Example(line, does) for line, does in (examples or {}).items()]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The text, and the examples below it."""
+        super().format_help_text(ctx, formatter)
+        if self.examples:
+            with formatter.section("Examples"):
+                for line, does in self.examples:
+                    # as it is typed: never broken
+                    formatter.write(
+                        f"{'':>{formatter.current_indent}}# {does}\n{'':>{formatter.current_indent}}{line}\n"
+                    )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, group by group."""
+        for heading, options in grouped(self, ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl([record for one in options if (record := one.get_help_record(ctx)) is not None])
+
+
+def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:
+    """The options of any command by their headings: those of the command alone first, what is in no group last."""
+    found: dict[str, list[click.Option]] = {}
+    for parameter in command.get_params(context):
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            found.setdefault(getattr(parameter, "group", OTHER), []).append(parameter)
+    if found.keys() == {OTHER}:
+        return {"Options": found[OTHER]}
+    return {name: found[name] for name in _in_order(found) if name in found}
+
+
+def _in_order(names: Iterable[str]) -> Sequence[str]:
+    return [*(name for name in names if name not in _SHARED), *_SHARED]
+
+
+def examples(command: click.Command) -> Sequence[Example]:
+    """The examples of any command; none where it shows none."""
+    return command.examples if isinstance(command, Command) else ()
