@@ -82,7 +82,7 @@ std::string receive(nwt_endpoint* pull) {
 void arguments() {
     nwt_endpoint* none = nullptr;
     nwt_options options = wanted(NWT_PULL, "", true);
-    for (const char* wrong : {"", "shm", "shm:/x", "shm://", "tcp://x", "://", "ofi://x"}) {
+    for (const char* wrong : {"", "shm", "shm:/x", "shm://", "tcp:", "://", "ofi://x"}) {
         options.address = wrong;
         HOLDS(nwt_open(&options, &none) == NWT_INVALID &&
               std::string(nwt_explain()).find("shm://NAME") != std::string::npos);
@@ -95,7 +95,7 @@ void arguments() {
     options.slots = 1;
     HOLDS(nwt_open(&options, &none) == NWT_INVALID);
     options.slots = 0;
-    options.pattern = 3;
+    options.pattern = 7;
     HOLDS(nwt_open(&options, &none) == NWT_INVALID);
     options.pattern = NWT_PULL;
     options.size = 4;

@@ -234,12 +234,12 @@ def test_what_cannot_be_had_is_an_error_when_it_is_opened(programs, limit, most,
 
 
 # What another side could write: the handshake, and the memory that comes with it, in Python.
-MAGIC, VERSION, SEALS = b"nodewise", 1, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
+MAGIC, VERSION, SEALS = b"nodewise", 2, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
 SLOTS, CAPACITY, PAGE = 16, 4096, 4096
 
 
 def greeting(pattern, capacity=CAPACITY, slots=SLOTS):
-    return MAGIC + struct.pack("=IiQQII", VERSION, pattern, capacity, slots, 0, 0)
+    return MAGIC + struct.pack("=IiQQIIiI", VERSION, pattern, capacity, slots, 0, 0, 0, 0)
 
 
 def memory(size, seals=SEALS):
@@ -259,14 +259,14 @@ def knock(name, uid=None):
 @contextmanager
 def hostile_push(name, lane_bytes=PAGE + PAGE + CAPACITY, seals=SEALS, packet=None):
     """A sender that has greeted: the memory that it shares."""
-    bell, lane = memory(PAGE), memory(lane_bytes, seals)
+    bell, event, lane = memory(PAGE), os.eventfd(0), memory(lane_bytes, seals)
     with knock(name) as other:
-        socket.send_fds(other, [greeting(PUSH) if packet is None else packet], [bell, lane])
+        socket.send_fds(other, [greeting(PUSH) if packet is None else packet], [bell, event, lane])
         answer = other.recv(4096)
         with mmap.mmap(lane, lane_bytes) as mapped:
             yield mapped, answer
-    os.close(bell)
-    os.close(lane)
+    for fd in (bell, event, lane):
+        os.close(fd)
 
 
 def descriptor(kind, size, whole=0, lap=1):
@@ -320,11 +320,12 @@ def test_a_receiver_that_says_it_took_what_was_never_sent_is_lost(programs, plac
     ) as (push,):
         push.until("open")
         with knock(name) as other:
-            bell = memory(PAGE)
-            socket.send_fds(other, [greeting(PULL, 0, 0)], [bell])
+            bell, event = memory(PAGE), os.eventfd(0)
+            socket.send_fds(other, [greeting(PULL, 0, 0)], [bell, event])
             os.close(bell)
-            _, received, _, _ = socket.recv_fds(other, 4096, 2)
-            with mmap.mmap(received[1], PAGE + PAGE + CAPACITY) as lane:
+            os.close(event)
+            _, received, _, _ = socket.recv_fds(other, 4096, 3)
+            with mmap.mmap(received[2], PAGE + PAGE + CAPACITY) as lane:
                 lane[place : place + 8] = (2**40).to_bytes(8, "little")
                 ended = push.end()
             for fd in received:
