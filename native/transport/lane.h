@@ -95,6 +95,14 @@ class Writer {
         look();
         return messages_ - confirmed_;
     }
+    struct Seen {  // how far the reader has come
+        std::uint64_t taken = 0, freed = 0, messages = 0;
+        bool operator==(const Seen&) const = default;
+    };
+    Seen seen() {
+        look();
+        return {taken_, freed_, confirmed_};
+    }
     bool reader_closed() const { return progress_->closed.load(std::memory_order_acquire) != 0; }
 
   private:

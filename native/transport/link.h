@@ -32,6 +32,7 @@ struct Link {
     Ledger views;
     Reader::Mark free{};            // what may be given back to the writer, which is done now and then
     std::atomic<bool> gone{false};  // its process has ended, or it has closed
+    std::string why;                // before that: what it did, if it has not just gone
 
     Topics topics;                   // that it has subscribed to
     std::deque<Change> changes;      // of ours, that it has not been told

@@ -71,6 +71,7 @@ void Mailbox::attend_news() {
 
 // Of a peer that is gone: whether nothing of it is left to be read. Throws where it has not taken leave.
 bool Mailbox::settle(const Shared& link) {
+    const std::string why = link->why.empty() ? "it has died" : link->why;
     if (link->in) {
         if (options_.pattern == NWT_PUBLISH) {
             hear_topics(link);
@@ -81,10 +82,10 @@ bool Mailbox::settle(const Shared& link) {
             return false;
         }
         if (!more) {
-            lose(link, "it has died", asked_ == link ? 1 : 0);
+            lose(link, why, asked_ == link ? 1 : 0);
         }
     } else if (!link->out->reader_closed()) {
-        lose(link, "it has died");
+        lose(link, why);
     }
     if (asked_ == link) {
         lose(link, "it has closed and has not replied", 1);
