@@ -264,6 +264,9 @@ std::string ZeromqDoor::where() const {
 }
 
 void ZeromqDoor::shut() {
+    if (forgotten_) {
+        return;  // the parent may have had the lock when we were forked
+    }
     const std::scoped_lock lock(meeting_);
     shut_ = true;
 }
