@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lets peers in, or goes to one, and sees when they go: a thread of its own for each endpoint, which sleeps but for
-// that.
+// What a transport is to an endpoint: it lets peers in, or goes to one, makes a link of rings with each, and sees when
+// they go. Each has a thread of its own for it.
 #pragma once
 
-#include <poll.h>
-
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "transport/endpoint.h"
 #include "transport/link.h"
 
 namespace nodewise::transport {
 
 class Door {
   public:
-    struct Plan {
-        std::string name;  // of the Unix socket
-        bool bind = false;
-        bool same_process = false;  // peers must be in it
-        std::int32_t pattern = 0;
-        Shape shape;
-    };
-    // Throws where the address is taken, or there is no memory for the first peer.
-    Door(Plan plan, const Bell& bell);
-    ~Door();
+    Door(const Options& options, const Bell& bell);
     Door(const Door&) = delete;
     Door& operator=(const Door&) = delete;
+    virtual ~Door() = default;
 
     // Something has come to pass that take() tells, or a link is gone.
     bool news() const { return news_.load(std::memory_order_relaxed); }
@@ -40,48 +34,40 @@ class Door {
     std::vector<std::shared_ptr<Link>> take();
     // The same, whatever is wrong.
     std::vector<std::shared_ptr<Link>> arrivals();
-    // Nobody comes or goes any more.
-    void stop();
-    // In a child of a fork, where the thread is not.
-    void forget();
+
+    // Nobody comes any more.
+    virtual void shut() = 0;
+    // What was written last is on its way; where that has to be waited for, it is, for a while.
+    virtual void finish() {}
+    // In a child of a fork, where the threads are not: nothing that the parent still has is touched.
+    virtual void forget() = 0;
+    virtual std::string address() const { return options_.scheme + "://" + options_.name; }
+
+  protected:
+    Shape shape() const { return {.capacity = options_.capacity, .slots = options_.slots}; }
+    // Throws where its pattern does not fit ours.
+    void check_pattern(std::int32_t theirs) const;
+    void arrive(std::shared_ptr<Link> link);
+    // A refusal will be so the next time, too: it is the endpoint's answer from now on.
+    void report(const Error& problem);
+    bool refused() const { return refused_.load(std::memory_order_relaxed); }
+
+    const Options options_;
+    const Bell& bell_;
 
   private:
-    struct Guest {  // has connected, and not greeted yet
-        Fd socket;
-        std::int64_t until_ns;
-    };
-    void run();
-    void serve(const std::vector<pollfd>& seen);
-    std::vector<pollfd> watched() const;
-    void let_in();
-    bool greet(Guest& guest);
-    bool knock();
-    bool be_greeted();
-    std::shared_ptr<Link> start_link(int socket);
-    void finish_link(Link& link, const Hello& theirs, const std::vector<Fd>& descriptors);
-    void arrive(const std::shared_ptr<Link>& link);
-    void refuse(int socket, const std::string& reason) const;
-    void report(const Error& problem);
-    bool seeks() const;
-    void send_hello(int socket, const Link& link) const;
-    void check(const Credentials& peer) const;
-
-    Plan plan_;
-    const Bell& bell_;
-    Fd stop_, listening_;
-    std::vector<Guest> guests_;
-    std::shared_ptr<Link> calling_;  // we have greeted it, it has not
-    std::int64_t next_knock_ns_ = 0, knock_gap_ns_ = 0;
-    bool refused_ = false;
-    std::vector<std::shared_ptr<Link>> links_;
-    std::uint64_t serial_ = 0;
-    std::unique_ptr<Writer> spare_;  // for the next peer
-
     alignas(128) std::atomic<bool> news_{false};
+    std::atomic<bool> refused_{false};
     std::mutex mutex_;
     std::vector<std::shared_ptr<Link>> arrived_;
     std::optional<Error> problem_;  // of ours, or why we are refused
-    std::thread thread_;
 };
+
+// A thread for which no signal is meant. Throws where there is none.
+std::thread quiet_thread(const std::function<void()>& run);
+
+// shm and inproc; tcp and ipc.
+std::unique_ptr<Door> open_local_door(const Options& options, const Bell& bell);
+std::unique_ptr<Door> open_zeromq_door(const Options& options, const Bell& bell);
 
 }  // namespace nodewise::transport

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "transport/error.h"
 #include "transport/os.h"
@@ -24,7 +26,21 @@ struct nwt_endpoint {
     virtual bool wait_peers(std::uint32_t at_least, nodewise::transport::Deadline deadline) = 0;
     virtual bool close(nodewise::transport::Deadline deadline) = 0;
 
+    virtual bool send_parts(std::span<const nwt_part> parts, nodewise::transport::Deadline deadline) = 0;
+
     virtual void give_back(const nwt_view& view) = 0;
+    virtual std::span<const std::uint64_t> parts() = 0;
+    virtual void subscribe(std::string_view prefix, bool wanted) = 0;
+    virtual std::uint64_t left_out() const = 0;
+    virtual std::string address() const = 0;
+    // Of what is wanted (nwt_event), what is so now; an error that a call would meet is, too.
+    virtual std::uint32_t ready(std::uint32_t wanted) = 0;
+    virtual int descriptor() = 0;
+    // From now on descriptor() is readable only once something has come to pass.
+    virtual void arm() = 0;
+    // It is readable at once.
+    virtual void disarm() = 0;
+    virtual void ask() const = 0;  // throws NWT_INTERRUPTED
     virtual void send_loan() = 0;
     virtual void drop_loan() = 0;
     // In a child of a fork: nothing that the parent still has is touched.
@@ -41,6 +57,7 @@ struct Options {
     std::string scheme, name;  // of the address
     bool bind = false;
     bool spin = false;
+    bool wait_for_all = false;  // who publishes: for subscribers without room
     std::uint64_t capacity = 0, slots = 0;
     int (*interrupted)(void*) = nullptr;
     void* context = nullptr;
@@ -48,6 +65,9 @@ struct Options {
 
 using Endpoint = nwt_endpoint;
 
-std::unique_ptr<Endpoint> open_local(const Options& options);  // shm and inproc
+std::unique_ptr<Endpoint> open_endpoint(const Options& options);
+
+// nwt_poll, of items that are right. False where the time is over.
+bool poll_items(std::span<nwt_item> items, Deadline deadline, std::uint32_t& ready);
 
 }  // namespace nodewise::transport

@@ -14,7 +14,7 @@ namespace nodewise::transport {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'n', 'o', 'd', 'e', 'w', 'i', 's', 'e'};
-constexpr std::size_t kMostText = 512, kMostDescriptors = 2;
+constexpr std::size_t kMostText = 512, kMostDescriptors = 3;
 
 struct Fixed {  // what each packet begins with
     std::array<char, 8> magic = kMagic;
@@ -24,6 +24,8 @@ struct Fixed {  // what each packet begins with
     std::uint64_t slots = 0;
     std::uint32_t barriers = 0;
     std::uint32_t text = 0;  // bytes of the refusal, which follows
+    std::int32_t pid = 0;
+    std::uint32_t zero = 0;
 };
 
 sockaddr_un address_of(const std::string& name, socklen_t& length) {
@@ -48,7 +50,8 @@ std::vector<std::byte> encode(const Hello& hello) {
                 .capacity = hello.shape.capacity,
                 .slots = hello.shape.slots,
                 .barriers = hello.barriers ? 1U : 0U,
-                .text = static_cast<std::uint32_t>(text.size())};
+                .text = static_cast<std::uint32_t>(text.size()),
+                .pid = hello.pid};
     std::vector<std::byte> packet(sizeof fixed + text.size());
     std::memcpy(packet.data(), &fixed, sizeof fixed);
     std::memcpy(packet.data() + sizeof fixed, text.data(), text.size());
@@ -70,11 +73,11 @@ Hello decode(std::span<const std::byte> packet) {
     }
     const Shape shape{.capacity = fixed.capacity, .slots = fixed.slots};
     const bool silent = fixed.capacity == 0 && fixed.slots == 0;
-    if (fixed.pattern < NWT_PUSH || fixed.pattern > NWT_PULL || fixed.barriers > 1 || fixed.text > kMostText ||
+    if (fixed.pattern < NWT_PUSH || fixed.pattern > NWT_REPLY || fixed.barriers > 1 || fixed.text > kMostText ||
         fixed.text != packet.size() - sizeof fixed || (!silent && !shape.valid())) {
         throw Error(NWT_REFUSED, "the other side's greeting is damaged");
     }
-    Hello hello{.pattern = fixed.pattern, .barriers = fixed.barriers == 1, .shape = shape, .refusal = {}};
+    Hello hello{.pattern = fixed.pattern, .barriers = fixed.barriers == 1, .pid = fixed.pid, .shape = shape, .refusal = {}};
     for (const std::byte letter : packet.subspan(sizeof fixed)) {
         const char plain = static_cast<char>(letter);
         hello.refusal += plain >= ' ' && plain < 127 ? plain : '?';
@@ -82,10 +85,15 @@ Hello decode(std::span<const std::byte> packet) {
     return hello;
 }
 
-bool fits(std::int32_t ours, std::int32_t theirs) { return ours != theirs; }
-bool writes(std::int32_t pattern) { return pattern == NWT_PUSH; }
+// They come in pairs, of which the first one is odd.
+bool fits(std::int32_t ours, std::int32_t theirs) { return ours != theirs && (ours - 1) / 2 == (theirs - 1) / 2; }
+bool writes(std::int32_t pattern) { return pattern != NWT_PULL; }
 
-const char* name_of(std::int32_t pattern) { return pattern == NWT_PUSH ? "push" : "pull"; }
+const char* name_of(std::int32_t pattern) {
+    constexpr std::array<const char*, 7> kNames{"?",         "push",    "pull", "publishing",
+                                                "subscribing", "requesting", "replying"};
+    return kNames[pattern > 0 && pattern < 7 ? static_cast<std::size_t>(pattern) : 0];
+}
 
 void send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> descriptors) {
     iovec data{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How two endpoints of one machine meet: each sends the other one packet over a Unix socket, with descriptors of its
-// shared memory.
+// How two endpoints meet: what each tells the other. On one machine that is a packet over a Unix socket, with
+// descriptors of its shared memory.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +15,12 @@
 
 namespace nodewise::transport {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 struct Hello {
     std::int32_t pattern = 0;
     bool barriers = false;  // takes part in them
+    std::int32_t pid = 0;   // which only who cannot see it believes
     Shape shape;            // of what it writes; all 0 where it writes nothing
     std::string refusal;    // not empty: it will not talk to us, and why
 };

@@ -46,15 +46,17 @@ class Descriptor {
   public:
     // a message or its beginning, what follows of it, the end of all
     enum Kind : std::uint8_t { kMessage = 0, kRest = 1, kEnd = 2 };
-    // `whole`: the message lies in one piece whatever its size.
-    static constexpr std::uint64_t make(Kind kind, std::uint64_t size, bool whole) {
-        return size | (std::uint64_t{whole} << 60) | (std::uint64_t{kind} << 61);
+    // `whole`: the message lies in one piece whatever its size. `enveloped`: it begins with an envelope.
+    static constexpr std::uint64_t make(Kind kind, std::uint64_t size, bool whole, bool enveloped = false) {
+        return size | (std::uint64_t{enveloped} << 59) | (std::uint64_t{whole} << 60) | (std::uint64_t{kind} << 61);
     }
     Descriptor() = default;
     explicit Descriptor(std::uint64_t bits) : bits_(bits) {}
     int kind() const { return static_cast<int>((bits_ >> 61) & 3); }
     bool whole() const { return ((bits_ >> 60) & 1) != 0; }
-    std::uint64_t size() const { return bits_ & ((std::uint64_t{1} << 60) - 1); }
+    bool enveloped() const { return ((bits_ >> 59) & 1) != 0; }
+    std::uint64_t size() const { return bits_ & ((std::uint64_t{1} << 59) - 1); }
+    std::uint64_t plain() const { return bits_ & ~kLap; }  // as it was made
     static constexpr std::uint64_t kLap = std::uint64_t{1} << 63;
 
   private:
@@ -92,6 +94,14 @@ class Writer {
     std::uint64_t unconfirmed() {
         look();
         return messages_ - confirmed_;
+    }
+    struct Seen {  // how far the reader has come
+        std::uint64_t taken = 0, freed = 0, messages = 0;
+        bool operator==(const Seen&) const = default;
+    };
+    Seen seen() {
+        look();
+        return {taken_, freed_, confirmed_};
     }
     bool reader_closed() const { return progress_->closed.load(std::memory_order_acquire) != 0; }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Messages between threads and processes of one machine: one interface, with a transport beneath it that the address
- * names.
+ * Messages between threads, processes and machines: one interface, with a transport beneath it that the address names.
  *
  * An endpoint belongs to one thread at a time, and to the process that opened it. A message is 0 bytes to 2 GiB; it
  * arrives whole, once, and in the order in which its sender sent it, or its peer is reported as lost. Timeouts are
@@ -20,6 +19,8 @@ extern "C" {
 #define NWT_API __attribute__((visibility("default")))
 #define NWT_FOREVER ((int64_t)-1)
 #define NWT_MAX_SIZE ((uint64_t)1 << 31) /* bytes of a message */
+#define NWT_MAX_PARTS 1024               /* parts of a message */
+#define NWT_MAX_TOPIC 4096               /* bytes of what is subscribed to */
 
 enum nwt_status {
     NWT_OK = 0,
@@ -31,11 +32,31 @@ enum nwt_status {
     NWT_FORKED = 6,    /* the endpoint is the parent process's */
     NWT_INTERRUPTED = 7,
     NWT_TOO_SMALL = 8, /* the buffer is smaller than the message, which stays to be received; its size is told */
-    NWT_SYSTEM = 9     /* no memory, no descriptors, … */
+    NWT_SYSTEM = 9,    /* no memory, no descriptors, … */
+    NWT_MISSING = 10   /* this build is without what the address needs; the package that brings it is named */
 };
 
-/* Many may push to one that pulls; of several that pull from one that pushes, each gets the next message in turn. */
-enum nwt_pattern { NWT_PUSH = 1, NWT_PULL = 2 };
+/* Many may push to one that pulls; of several that pull from one that pushes, each gets the next message in turn.
+ *
+ * What is published goes to each that subscribes to a beginning of it (of its first part), and to no one where nobody
+ * does. What is to become of one that is too slow, `full` says. nwt_wait_peers of who publishes waits for those that
+ * have subscribed to something.
+ *
+ * A request goes to one that replies, in turn; nwt_receive then has its reply. One request is out at a time: the next
+ * one gives up the one before, whose reply is dropped should it come late. nwt_send of who replies answers the request
+ * that was received last. */
+enum nwt_pattern {
+    NWT_PUSH = 1,
+    NWT_PULL = 2,
+    NWT_PUBLISH = 3,
+    NWT_SUBSCRIBE = 4,
+    NWT_REQUEST = 5,
+    NWT_REPLY = 6
+};
+
+/* Who publishes and meets a subscriber without room: NWT_DROP leaves it out, and both sides count that (nwt_count);
+ * NWT_WAIT waits until all have room. */
+enum nwt_full { NWT_DROP = 0, NWT_WAIT = 1 };
 
 /* How an endpoint waits: NWT_BLOCK spins first, then sleeps; NWT_SPIN never sleeps. */
 enum nwt_waiting { NWT_BLOCK = 0, NWT_SPIN = 1 };
@@ -45,7 +66,9 @@ typedef struct nwt_endpoint nwt_endpoint;
 typedef struct nwt_options {
     uint32_t size; /* sizeof(nwt_options) */
     int32_t pattern;
-    const char* address; /* shm://NAME: processes of one user; inproc://NAME: threads of one process */
+    /* shm://NAME: processes of one user; inproc://NAME: threads of one process; tcp://HOST:PORT and ipc://NAME, by
+     * ZeroMQ: other machines, and processes of one user. HOST may be * and PORT 0 where it binds (nwt_address). */
+    const char* address;
     int32_t bind;        /* 1: others connect to it; 0: it connects, and again where its peer is gone */
     int32_t waiting;
     uint32_t slots;    /* messages and pieces of messages on the way to one peer, a power of two; 0: 8192 */
@@ -53,7 +76,14 @@ typedef struct nwt_options {
     /* Asked now and then during a wait; other than 0 ends it with NWT_INTERRUPTED. May be NULL. */
     int (*interrupted)(void* context);
     void* context;
+    int32_t full; /* of who publishes */
+    int32_t zero; /* is 0 */
 } nwt_options;
+
+typedef struct nwt_part {
+    const void* data;
+    uint64_t size;
+} nwt_part;
 
 /* A message in the transport's memory, to be read there and given back. */
 typedef struct nwt_view {
@@ -74,10 +104,13 @@ NWT_API int nwt_open(const nwt_options* options, nwt_endpoint** endpoint);
 /* Waits for a peer with room. */
 NWT_API int nwt_send(nwt_endpoint* endpoint, const void* data, uint64_t size, int64_t timeout_ns);
 
-/* The size of the next message, which stays. */
+/* One message of several parts, 1 to NWT_MAX_PARTS. */
+NWT_API int nwt_send_parts(nwt_endpoint* endpoint, const nwt_part* parts, uint32_t count, int64_t timeout_ns);
+
+/* The size of the next message, which stays; of all of its parts together. */
 NWT_API int nwt_peek(nwt_endpoint* endpoint, uint64_t* size, int64_t timeout_ns);
 
-/* The next message, copied into `buffer`. */
+/* The next message, copied into `buffer`; its parts one behind the other. */
 NWT_API int nwt_receive(nwt_endpoint* endpoint, void* buffer, uint64_t room, uint64_t* size, int64_t timeout_ns);
 
 /* The next message, where it lies; its room is the sender's again once this and all earlier ones of that sender have
@@ -85,11 +118,43 @@ NWT_API int nwt_receive(nwt_endpoint* endpoint, void* buffer, uint64_t room, uin
 NWT_API int nwt_receive_loan(nwt_endpoint* endpoint, nwt_view* view, int64_t timeout_ns);
 NWT_API int nwt_give_back(nwt_endpoint* endpoint, const nwt_view* view);
 
+/* The sizes of the parts of the message that was received or peeked at last; one where it was not sent in parts. Good
+ * until the next call. */
+NWT_API int nwt_parts(nwt_endpoint* endpoint, const uint64_t** sizes, uint32_t* count);
+
 /* `size` bytes, at most the capacity, of the transport's memory to write a message into, then to be sent or dropped.
- * One at a time. */
+ * One at a time. What is published goes from there to each subscriber by copy, when it is sent. */
 NWT_API int nwt_loan(nwt_endpoint* endpoint, uint64_t size, void** data, int64_t timeout_ns);
 NWT_API int nwt_send_loan(nwt_endpoint* endpoint);
 NWT_API int nwt_drop_loan(nwt_endpoint* endpoint);
+
+/* Messages that begin with these bytes; all of them where there are none. Who connects later hears of it, too. As often
+ * as it was subscribed to, it is to be unsubscribed from. */
+NWT_API int nwt_subscribe(nwt_endpoint* endpoint, const void* prefix, uint64_t size);
+NWT_API int nwt_unsubscribe(nwt_endpoint* endpoint, const void* prefix, uint64_t size);
+
+/* Messages left out: by who publishes, for all its subscribers together; by who subscribes, of those meant for it. */
+NWT_API int nwt_count(nwt_endpoint* endpoint, uint64_t* left_out);
+
+/* Where it is: what was given, with the port that was found where that was 0. */
+NWT_API int nwt_address(nwt_endpoint* endpoint, char* text, uint64_t room);
+
+/* A descriptor for poll(2), epoll(7) and event loops: readable while a call that does not wait (timeout 0) may have
+ * something to do, until one has returned NWT_TIMED_OUT. It may be so for nothing. It is the endpoint's: not to be
+ * read, written or closed. */
+NWT_API int nwt_descriptor(nwt_endpoint* endpoint, int* descriptor);
+
+enum nwt_event { NWT_READABLE = 1, NWT_WRITABLE = 2 };
+
+typedef struct nwt_item {
+    nwt_endpoint* endpoint;
+    uint32_t wanted; /* of nwt_event */
+    uint32_t ready;  /* what is so; an error that a call would meet is, too */
+} nwt_item;
+
+/* Waits until one of several endpoints is ready, each this thread's. `ready`: how many are. What interrupts is asked of
+ * the first one's options. */
+NWT_API int nwt_poll(nwt_item* items, uint32_t count, int64_t timeout_ns, uint32_t* ready);
 
 /* Waits until so many peers are connected. */
 NWT_API int nwt_wait_peers(nwt_endpoint* endpoint, uint32_t at_least, int64_t timeout_ns);

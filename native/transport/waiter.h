@@ -14,6 +14,16 @@ class Waiter {
 
     const Bell& bell() const { return bell_; }
 
+    // From now on somebody sleeps in poll(2) on bell().event(), too.
+    void watch() { watched_ = true; }
+    bool watched() const { return watched_; }
+
+    void ask() const {
+        if (interrupted_ != nullptr && interrupted_(context_) != 0) {
+            throw Error(NWT_INTERRUPTED, "interrupted");
+        }
+    }
+
     // False where the time is over. `ready` may throw. `pauses`: between two looks, where each look disturbs the other
     // side.
     template <typename Ready>
@@ -21,7 +31,10 @@ class Waiter {
         if (ready()) {
             return true;
         }
-        return !deadline.at_once() && wait_longer(deadline, ready, pauses);
+        if (!watched_) [[likely]] {
+            return !deadline.at_once() && wait_longer(deadline, ready, pauses);
+        }
+        return wait_watched(deadline, ready, pauses);
     }
 
   private:
@@ -29,6 +42,25 @@ class Waiter {
     static constexpr std::int64_t kSpin = 100'000, kShortSpin = 5'000, kLongWait = 2'000'000;  // ns
     static constexpr std::int64_t kSlice = 100'000'000;  // ns, between looks at what interrupts
     static constexpr int kPolls = 64;
+
+    // As above; in the end what somebody sleeps on is readable, or will be once there is something to look at.
+    template <typename Ready>
+    bool wait_watched(Deadline& deadline, Ready ready, int pauses) {
+        try {
+            bool done = !deadline.at_once() && wait_longer(deadline, ready, pauses);
+            if (!done) {
+                bell_.announce_on_event();
+                done = ready();
+            }
+            if (done) {
+                bell_.show_on_event();
+            }
+            return done;
+        } catch (...) {
+            bell_.show_on_event();
+            throw;
+        }
+    }
 
     template <typename Ready>
     bool wait_longer(Deadline& deadline, Ready ready, int pauses) {
@@ -93,14 +125,8 @@ class Waiter {
         }
     }
 
-    void ask() const {
-        if (interrupted_ != nullptr && interrupted_(context_) != 0) {
-            throw Error(NWT_INTERRUPTED, "interrupted");
-        }
-    }
-
     Bell bell_;
-    bool spin_, alone_;
+    bool spin_, alone_, watched_ = false;
     std::int64_t last_ns_ = 0;
     int (*interrupted_)(void*);
     void* context_;

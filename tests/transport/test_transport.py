@@ -54,9 +54,8 @@ class Side:
 
     def __init__(self, programs, role, name, **options):
         words = [f"{key}={value}" for key, value in options.items()]
-        self.process = subprocess.Popen(
-            [programs / "drill", role, f"shm://{name}", *words], stdout=subprocess.PIPE, text=True
-        )
+        address = name if "://" in name else f"shm://{name}"
+        self.process = subprocess.Popen([programs / "drill", role, address, *words], stdout=subprocess.PIPE, text=True)
 
     def until(self, line):
         assert self.process.stdout.readline() == f"{line}\n"
@@ -85,18 +84,47 @@ def fresh_name():
     return f"test-{os.getpid()}-{next(numbers)}"
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["arguments", "timeouts", "loans", "closing", "turns", "forks", "sleeping", "interrupts", "leaks"],
-)
-def test_what_each_call_promises(programs, call):
-    done = subprocess.run([programs / "calls", call], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stdout
+def fresh_address(scheme):
+    if scheme != "tcp":
+        return f"{scheme}://{fresh_name()}"
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return f"tcp://127.0.0.1:{found.getsockname()[1]}"
+
+
+def called(programs, *words, timeout=60):
+    return subprocess.run([programs / "calls", *words], capture_output=True, text=True, timeout=timeout, check=False)
+
+
+CALLS = """arguments timeouts loans closing turns forks sleeping interrupts leaks parts publishing slow_subscribers requests
+    polling versions many""".split()
+SCHEMES = ["inproc", "shm", "ipc", "tcp"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("call", CALLS)
+def test_what_each_call_promises(programs, call, scheme):
+    rounds = 20000 if call == "many" else 30 if scheme in ("ipc", "tcp") else 300
+    done = called(programs, call, fresh_address(scheme), str(rounds))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.long
-def test_a_message_of_two_gibibytes(programs):
-    assert subprocess.run([programs / "calls", "huge"], timeout=300, check=False).returncode == 0
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_message_of_two_gibibytes(programs, scheme):
+    assert called(programs, "huge", fresh_address(scheme), timeout=600).returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_million_messages_arrive_once_and_in_order(programs, scheme):
+    assert called(programs, "many", fresh_address(scheme), "1000000", timeout=600).returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("scheme", "rounds"), [("shm", 100_000), ("tcp", 20_000)])
+def test_nothing_is_left_of_endpoints_that_were_opened_and_closed(programs, scheme, rounds):
+    done = called(programs, "leaks", fresh_address(scheme), str(rounds), timeout=3600)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("binds", ["push", "pull"])
@@ -104,8 +132,9 @@ def test_a_message_of_two_gibibytes(programs):
 @pytest.mark.parametrize(
     "shape", [{}, {"slots": 2, "capacity": 4096, "most": 4000, "views": 0}, {"spin": 1, "most": 2000}]
 )
-def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, binds):
-    name, seed = fresh_name(), random.Random(f"{how}{shape}{binds}").randrange(2**30)
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, binds, scheme):
+    name, seed = fresh_address(scheme), random.Random(f"{how}{shape}{binds}").randrange(2**30)
     options = {"how": how, "count": 5000, "seed": seed, **shape}
     with sides(
         programs,
@@ -115,14 +144,16 @@ def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, b
         assert [side.end().status for side in (push, pull)] == [OK, OK]
 
 
-def test_messages_longer_than_the_ring(programs):
-    name, options = fresh_name(), {"count": 40, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16}
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_messages_longer_than_the_ring(programs, scheme):
+    name, options = fresh_address(scheme), {"count": 40, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16}
     with sides(programs, ("pull", name, options | {"bind": 1}), ("push", name, options)) as (pull, push):
         assert [side.end().status for side in (push, pull)] == [OK, OK]
 
 
-def test_several_push_to_one(programs):
-    name, options = fresh_name(), {"senders": 4, "seed": 5, "how": "mix", "most": 30000}
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_several_push_to_one(programs, scheme):
+    name, options = fresh_address(scheme), {"senders": 4, "seed": 5, "how": "mix", "most": 30000}
     pushes = [("push", name, options | {"id": i, "count": 2000}) for i in range(4)]
     with sides(programs, ("pull", name, options | {"bind": 1, "count": 8000}), *pushes) as (pull, *others):
         assert [side.end().status for side in others] == [OK] * 4
@@ -139,59 +170,74 @@ def test_a_slow_receiver_holds_its_sender_back(programs):
     assert last[1].time - last[0].time < 0.3
 
 
-def test_an_address_that_is_taken_names_who_has_it(programs):
-    name = fresh_name()
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_an_address_that_is_taken_names_who_has_it(programs, scheme):
+    name = fresh_address(scheme)
     with sides(programs, ("pull", name, {"bind": 1}), ("push", name, {"count": 0, "pause": 1})) as (first, _):
         first.until("open")
         second = Side(programs, "pull", name, bind=1).end()
         assert second.status == TAKEN
-        assert f"process {first.process.pid}" in second.says
+        assert f"process {first.process.pid}" in second.says or scheme == "tcp"
         first.process.kill()
         first.process.wait()
         third = Side(programs, "pull", name, bind=1, timeout=0.1).end()
         assert third.status == TIMED_OUT, "the address is free once its owner has ended"
 
 
-def test_two_that_push_do_not_fit(programs):
-    name = fresh_name()
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_two_that_push_do_not_fit(programs, scheme):
+    name = fresh_address(scheme)
     with sides(programs, ("push", name, {"bind": 1, "timeout": 2}), ("push", name, {})) as (_, push):
         refused = push.end()
     assert refused.status == REFUSED
     assert "push" in refused.says
 
 
-@pytest.mark.parametrize("part", range(5))
-def test_who_is_killed_is_reported_within_a_second(programs, part):
+def kill_one_side(programs, chance, scheme):
     """Either side, at any moment; what arrived until then was right."""
-    chance = random.Random(part if not EXPLORE else None)
-    for _ in range(200 if EXPLORE else 10):
-        name = fresh_name()
-        binds, killed = chance.randrange(2), chance.randrange(2)
-        options = {
-            "how": chance.choice(["copy", "loan", "mix"]),
-            "seed": chance.randrange(1000),
-            "spin": chance.choice([0, 0, 1]),
-        }
-        wanted = [("push", name, options | {"bind": 1 - binds}), ("pull", name, options | {"bind": binds})]
-        with sides(programs, *wanted) as both:
-            for side in both:
-                side.until("open")
-                side.until("connected")
-            time.sleep(chance.uniform(0, 0.03))
-            both[killed].process.kill()
-            at = time.clock_gettime(time.CLOCK_MONOTONIC)
-            left = both[1 - killed].end()
-        assert left.status == LOST, left.says
-        assert f"process {both[killed].process.pid}" in left.says
-        assert left.time - at < 1
+    name = fresh_address(scheme)
+    binds, killed = chance.randrange(2), chance.randrange(2)
+    options = {
+        "how": chance.choice(["copy", "loan", "mix"]),
+        "seed": chance.randrange(1000),
+        "spin": chance.choice([0, 0, 1]),
+    }
+    wanted = [("push", name, options | {"bind": 1 - binds}), ("pull", name, options | {"bind": binds})]
+    with sides(programs, *wanted) as both:
+        for side in both:
+            side.until("open")
+            side.until("connected")
+        time.sleep(chance.uniform(0, 0.03))
+        both[killed].process.kill()
+        at = time.clock_gettime(time.CLOCK_MONOTONIC)
+        left = both[1 - killed].end()
+    assert left.status == LOST, left.says
+    assert f"process {both[killed].process.pid}" in left.says
+    assert left.time - at < 1
 
 
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_who_is_killed_is_reported_within_a_second(programs, scheme):
+    chance = random.Random(scheme if not EXPLORE else None)
+    for _ in range(200 if EXPLORE else 17):
+        kill_one_side(programs, chance, scheme)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
+def test_a_thousand_kills(programs, scheme):
+    chance = random.Random(f"thousand {scheme}")
+    for _ in range(334):
+        kill_one_side(programs, chance, scheme)
+
+
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
 @pytest.mark.parametrize("killed", ["push", "pull"])
-def test_a_new_peer_takes_the_place_of_one_that_was_killed_while_they_met(programs, killed):
+def test_a_new_peer_takes_the_place_of_one_that_was_killed_while_they_met(programs, killed, scheme):
     chance = random.Random(killed)
     roles = {"push": 0, "pull": 1}
     for _ in range(60 if EXPLORE else 6):
-        name, options = fresh_name(), {"count": 500, "seed": chance.randrange(1000), "tolerate": 1}
+        name, options = fresh_address(scheme), {"count": 500, "seed": chance.randrange(1000), "tolerate": 1}
         wanted = [("push", name, options), ("pull", name, options | {"bind": 1})]
         with sides(programs, *wanted) as both:
             time.sleep(chance.uniform(0, 0.004))
@@ -234,12 +280,12 @@ def test_what_cannot_be_had_is_an_error_when_it_is_opened(programs, limit, most,
 
 
 # What another side could write: the handshake, and the memory that comes with it, in Python.
-MAGIC, VERSION, SEALS = b"nodewise", 1, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
+MAGIC, VERSION, SEALS = b"nodewise", 2, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
 SLOTS, CAPACITY, PAGE = 16, 4096, 4096
 
 
 def greeting(pattern, capacity=CAPACITY, slots=SLOTS):
-    return MAGIC + struct.pack("=IiQQII", VERSION, pattern, capacity, slots, 0, 0)
+    return MAGIC + struct.pack("=IiQQIIiI", VERSION, pattern, capacity, slots, 0, 0, 0, 0)
 
 
 def memory(size, seals=SEALS):
@@ -259,14 +305,14 @@ def knock(name, uid=None):
 @contextmanager
 def hostile_push(name, lane_bytes=PAGE + PAGE + CAPACITY, seals=SEALS, packet=None):
     """A sender that has greeted: the memory that it shares."""
-    bell, lane = memory(PAGE), memory(lane_bytes, seals)
+    bell, event, lane = memory(PAGE), os.eventfd(0), memory(lane_bytes, seals)
     with knock(name) as other:
-        socket.send_fds(other, [greeting(PUSH) if packet is None else packet], [bell, lane])
+        socket.send_fds(other, [greeting(PUSH) if packet is None else packet], [bell, event, lane])
         answer = other.recv(4096)
         with mmap.mmap(lane, lane_bytes) as mapped:
             yield mapped, answer
-    os.close(bell)
-    os.close(lane)
+    for fd in (bell, event, lane):
+        os.close(fd)
 
 
 def descriptor(kind, size, whole=0, lap=1):
@@ -320,11 +366,12 @@ def test_a_receiver_that_says_it_took_what_was_never_sent_is_lost(programs, plac
     ) as (push,):
         push.until("open")
         with knock(name) as other:
-            bell = memory(PAGE)
-            socket.send_fds(other, [greeting(PULL, 0, 0)], [bell])
+            bell, event = memory(PAGE), os.eventfd(0)
+            socket.send_fds(other, [greeting(PULL, 0, 0)], [bell, event])
             os.close(bell)
-            _, received, _, _ = socket.recv_fds(other, 4096, 2)
-            with mmap.mmap(received[1], PAGE + PAGE + CAPACITY) as lane:
+            os.close(event)
+            _, received, _, _ = socket.recv_fds(other, 4096, 3)
+            with mmap.mmap(received[2], PAGE + PAGE + CAPACITY) as lane:
                 lane[place : place + 8] = (2**40).to_bytes(8, "little")
                 ended = push.end()
             for fd in received:

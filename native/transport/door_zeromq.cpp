@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tcp and ipc, by ZeroMQ: who binds has a ROUTER, who connects a DEALER for each time that it does. A connection that
+// ends is told by the socket's monitor, one that has gone silent by ZMTP's heartbeats.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+
+#include "transport/door.h"
+#include "transport/relay.h"
+
+namespace nodewise::transport {
+
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
+constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
+constexpr std::size_t kMostPeers = 4096;
+// Together less than a second: so long may a peer be silent.
+constexpr int kBeatMs = 200, kSilenceMs = 700;
+constexpr int kLingerMs = 1000;  // for the last frames
+constexpr int kTurn = 256;       // frames that are read before others are written
+
+// A socket with its monitor.
+class Socket {
+  public:
+    Socket(void* context, int type, const std::string& scheme) : socket_(zmq_socket(context, type)) {
+        if (socket_ == nullptr) {
+            fail_zeromq("a socket");
+        }
+        set(ZMQ_LINGER, 0);
+        set(ZMQ_SNDHWM, 0);  // what is on the way is bounded by the rings
+        set(ZMQ_RCVHWM, 0);
+        set(ZMQ_RECONNECT_IVL, -1);  // another connection is another greeting
+        set(ZMQ_HEARTBEAT_IVL, kBeatMs);
+        set(ZMQ_HEARTBEAT_TIMEOUT, kSilenceMs);
+        set(ZMQ_HANDSHAKE_IVL, 1000);
+        if (type == ZMQ_ROUTER) {
+            set(ZMQ_ROUTER_MANDATORY, 1);
+        }
+        const auto most = static_cast<std::int64_t>(Relay::kMostFrame);
+        zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &most, sizeof most);
+        if (scheme == "ipc") {
+            const uid_t user = geteuid();
+            zmq_setsockopt(socket_, ZMQ_IPC_FILTER_UID, &user, sizeof user);
+        }
+        static std::atomic<std::uint64_t> numbers{0};
+        const std::string name = "inproc://monitor-" + std::to_string(numbers++);
+        if (zmq_socket_monitor(socket_, name.c_str(), ZMQ_EVENT_ALL) != 0) {
+            close();
+            fail_zeromq("a monitor");
+        }
+        monitor_ = zmq_socket(context, ZMQ_PAIR);
+        if (monitor_ == nullptr || zmq_connect(monitor_, name.c_str()) != 0) {
+            close();
+            fail_zeromq("a monitor");
+        }
+    }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+    ~Socket() { close(); }
+    void set(int option, int value) const { zmq_setsockopt(socket_, option, &value, sizeof value); }
+    void* get() const { return socket_; }
+    void* monitor() const { return monitor_; }
+
+    [[noreturn]] static void fail_zeromq(const std::string& what) {
+        const int code = zmq_errno();
+        throw Error(NWT_SYSTEM, "ZeroMQ has no " + what + ": " + zmq_strerror(code));
+    }
+
+  private:
+    void close() {
+        if (socket_ != nullptr) {
+            zmq_socket_monitor(socket_, nullptr, 0);
+            zmq_close(socket_);
+        }
+        if (monitor_ != nullptr) {
+            const int none = 0;
+            zmq_setsockopt(monitor_, ZMQ_LINGER, &none, sizeof none);
+            zmq_close(monitor_);
+        }
+    }
+    void* socket_;
+    void* monitor_ = nullptr;
+};
+
+class Message {
+  public:
+    Message() { zmq_msg_init(&message_); }
+    explicit Message(std::size_t size) {
+        if (zmq_msg_init_size(&message_, size) != 0) {
+            throw std::bad_alloc();
+        }
+    }
+    Message(const Message&) = delete;
+    Message& operator=(const Message&) = delete;
+    ~Message() { zmq_msg_close(&message_); }
+    zmq_msg_t* get() { return &message_; }
+    std::byte* data() { return static_cast<std::byte*>(zmq_msg_data(&message_)); }
+    std::span<const std::byte> bytes() { return {data(), zmq_msg_size(&message_)}; }
+    std::string text() { return {reinterpret_cast<const char*>(data()), zmq_msg_size(&message_)}; }
+    bool more() { return zmq_msg_more(&message_) != 0; }
+
+  private:
+    zmq_msg_t message_{};
+};
+
+class ZeromqDoor final : public Door {
+  public:
+    ZeromqDoor(const Options& options, const Bell& bell);
+    ZeromqDoor(const ZeromqDoor&) = delete;
+    ZeromqDoor& operator=(const ZeromqDoor&) = delete;
+    ~ZeromqDoor() override;
+    void shut() override;
+    void finish() override;
+    void forget() override;
+    std::string address() const override { return address_; }
+
+  private:
+    struct Peer {
+        std::unique_ptr<Relay> relay;
+        std::string id;  // of a ROUTER's peer
+        int fd = -1;     // by which the monitor knows it
+        bool ended = false;  // its connection is; there may still be frames
+        bool gone = false;
+        RemoteLink& link() const { return *relay->link(); }
+    };
+    void run();
+    void rest();
+    bool read();
+    bool read_one();
+    void read_monitor();
+    void happened(int event, int fd);
+    void meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place);
+    std::shared_ptr<RemoteLink> make_link(const Hello& theirs, const std::string& place, std::unique_ptr<Relay>& relay);
+    bool write();
+    bool send(const std::string& id, Message& frame);
+    void greet(const std::string& id, Shape shape, const std::string& refusal);
+    void lose(Peer& peer, const std::string& why);
+    void sweep();
+    void knock();
+    bool somebody_there() const;
+    void hang_up();
+    std::string where() const;
+
+    void* context_;
+    std::unique_ptr<Socket> socket_;
+    std::string address_;
+    Bell keeper_;  // of the thread
+    std::vector<Peer> peers_;
+    std::set<int> ended_;  // connections of which messages may still come
+    std::int64_t next_knock_ns_ = 0, knock_gap_ns_ = kShortestGap;
+    std::int64_t calling_until_ns_ = 0;  // 0: we wait for nobody's greeting
+    bool cut_ = false;                   // the connection of a DEALER has ended
+    std::uint64_t serial_ = 0;
+    std::mutex meeting_;
+    bool shut_ = false;  // below it
+    std::atomic<bool> finishing_{false}, stopping_{false};
+    bool forgotten_ = false;
+    std::thread thread_;
+};
+
+sockaddr_un abstract(const std::string& name, socklen_t& length) {
+    sockaddr_un address{};
+    if (name.size() + 1 > sizeof address.sun_path) {
+        throw Error(NWT_INVALID, "the name is too long: " + name);
+    }
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    return address;
+}
+
+std::string ipc_name(const Options& options) {
+    return "nodewise-transport/ipc/" + std::to_string(geteuid()) + "/" + options.name;
+}
+
+// Who listens at an ipc address, if somebody does.
+std::optional<Credentials> listener(const Options& options) {
+    const Fd socket(checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket"));
+    socklen_t length = 0;
+    const sockaddr_un address = abstract(ipc_name(options), length);
+    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+        return std::nullopt;
+    }
+    return credentials_of(socket.get());
+}
+
+ZeromqDoor::ZeromqDoor(const Options& options, const Bell& bell) : Door(options, bell), context_(zmq_ctx_new()) {
+    if (context_ == nullptr) {
+        Socket::fail_zeromq("context");
+    }
+    const auto give_up = [&] {
+        socket_.reset();
+        zmq_ctx_term(context_);
+    };
+    try {
+        zmq_ctx_set(context_, ZMQ_BLOCKY, 0);
+        socklen_t length = 0;
+        if (options_.scheme == "ipc") {
+            abstract(ipc_name(options_), length);
+        }
+        address_ = Door::address();
+        if (options_.capacity > Relay::kMostCapacity || options_.slots > Relay::kMostSlots) {
+            throw Error(NWT_INVALID, "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most "
+                                     "1048576 slots");
+        }
+        if (options_.bind) {
+            socket_ = std::make_unique<Socket>(context_, ZMQ_ROUTER, options_.scheme);
+            if (zmq_bind(socket_->get(), where().c_str()) != 0) {
+                const int code = zmq_errno();
+                if (code == EADDRINUSE) {
+                    const std::optional<Credentials> who =
+                        options_.scheme == "ipc" ? listener(options_) : std::nullopt;
+                    throw Error(NWT_ADDRESS_TAKEN, who ? "the address is taken by process " + std::to_string(who->pid)
+                                                       : "the address is taken by another program");
+                }
+                throw Error(code == EACCES || code == EMFILE || code == ENFILE ? NWT_SYSTEM : NWT_INVALID,
+                            "cannot bind to " + address_ + ": " + zmq_strerror(code));
+            }
+            if (options_.scheme == "tcp") {
+                std::array<char, 256> found{};
+                std::size_t room = found.size();
+                if (zmq_getsockopt(socket_->get(), ZMQ_LAST_ENDPOINT, found.data(), &room) == 0) {
+                    address_ = found.data();
+                }
+            }
+        } else {
+            socket_ = std::make_unique<Socket>(context_, ZMQ_DEALER, options_.scheme);
+            if (options_.scheme == "tcp" && zmq_connect(socket_->get(), where().c_str()) != 0) {
+                throw Error(NWT_INVALID, "cannot connect to " + address_ + ": " + zmq_strerror(zmq_errno()));
+            }
+            socket_.reset();
+        }
+        thread_ = quiet_thread([this] { run(); });
+    } catch (...) {
+        give_up();
+        throw;
+    }
+}
+
+ZeromqDoor::~ZeromqDoor() {
+    if (forgotten_) {
+        (void)socket_.release();  // NOLINT(bugprone-unused-return-value): it is the parent's, with its threads
+        return;
+    }
+    if (thread_.joinable()) {
+        stopping_ = true;
+        keeper_.ring(true);
+        thread_.join();
+    }
+    socket_.reset();
+    zmq_ctx_term(context_);
+}
+
+std::string ZeromqDoor::where() const {
+    return options_.scheme == "ipc" ? "ipc://@" + ipc_name(options_) : "tcp://" + options_.name;
+}
+
+void ZeromqDoor::shut() {
+    if (forgotten_) {
+        return;  // the parent may have had the lock when we were forked
+    }
+    const std::scoped_lock lock(meeting_);
+    shut_ = true;
+}
+
+void ZeromqDoor::finish() {
+    finishing_ = true;
+    keeper_.ring(true);
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    if (socket_) {
+        socket_->set(ZMQ_LINGER, kLingerMs);
+        socket_.reset();
+    }
+}
+
+void ZeromqDoor::forget() {
+    forgotten_ = true;
+    if (thread_.joinable()) {
+        thread_.detach();
+    }
+}
+
+void ZeromqDoor::run() {
+    while (!stopping_) {
+        try {
+            const bool last = finishing_.load();
+            knock();
+            read_monitor();
+            const bool read_some = read();
+            const bool wrote_some = write();
+            sweep();
+            if (last && !wrote_some) {
+                return;
+            }
+            if (!read_some && !wrote_some && !last) {
+                rest();
+            }
+        } catch (const std::exception&) {
+            // out of descriptors or memory: those who are there go on, and new ones are tried again
+            next_knock_ns_ = now_ns() + kLongestGap;
+            usleep(10'000);
+        }
+    }
+}
+
+// Sleeps until somebody has sent or written something.
+void ZeromqDoor::rest() {
+    keeper_.announce_on_event();
+    if (write() || finishing_ || stopping_) {
+        keeper_.stay_awake();
+        return;
+    }
+    std::array<zmq_pollitem_t, 3> watched{};
+    watched[0] = {.socket = nullptr, .fd = keeper_.event().get(), .events = ZMQ_POLLIN, .revents = 0};
+    if (socket_) {
+        watched[1] = {.socket = socket_->get(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0};
+        watched[2] = {.socket = socket_->monitor(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0};
+    }
+    std::int64_t wait = -1;
+    if (!options_.bind && peers_.empty() && !refused()) {
+        const std::int64_t until = calling_until_ns_ != 0 ? calling_until_ns_ : next_knock_ns_;
+        wait = std::max<std::int64_t>(0, (until - now_ns() + kMillisecond - 1) / kMillisecond);
+    }
+    zmq_poll(watched.data(), socket_ ? 3 : 1, wait);
+    keeper_.stay_awake();
+}
+
+// Whether there was something.
+bool ZeromqDoor::read() {
+    int count = 0;
+    while (count < kTurn && socket_ && read_one()) {
+        ++count;
+    }
+    if (count == kTurn) {
+        return true;
+    }
+    // what a peer had sent before its connection ended has been read by now
+    for (Peer& peer : peers_) {
+        if (peer.ended) {
+            lose(peer, "");
+        }
+    }
+    if (cut_) {
+        for (Peer& peer : peers_) {
+            lose(peer, "");
+        }
+        if (peers_.empty()) {
+            hang_up();
+        }
+        cut_ = false;
+    }
+    return count != 0;
+}
+
+bool ZeromqDoor::read_one() {
+    std::string id;
+    if (options_.bind) {
+        Message first;
+        if (zmq_msg_recv(first.get(), socket_->get(), ZMQ_DONTWAIT) < 0) {
+            return false;
+        }
+        id = first.text();
+        if (!first.more()) {
+            return true;
+        }
+    }
+    Message frame;
+    if (zmq_msg_recv(frame.get(), socket_->get(), ZMQ_DONTWAIT) < 0) {
+        return false;
+    }
+    bool odd = false;
+    for (bool more = frame.more(); more; odd = true) {
+        Message rest;
+        more = zmq_msg_recv(rest.get(), socket_->get(), ZMQ_DONTWAIT) >= 0 && rest.more();
+    }
+    const auto peer = std::ranges::find_if(peers_, [&](const Peer& known) { return known.id == id; });
+    if (peer == peers_.end()) {
+        const int fd = zmq_msg_get(frame.get(), ZMQ_SRCFD);
+        const char* place = options_.scheme == "tcp" ? zmq_msg_gets(frame.get(), "Peer-Address") : nullptr;
+        meet(id, fd, odd ? std::span<const std::byte>() : frame.bytes(), place == nullptr ? "" : place);
+        return true;
+    }
+    try {
+        if (peer->gone) {
+            return true;
+        }
+        if (odd) {
+            throw Damaged("it has sent what is no frame");
+        }
+        if (frame.bytes().empty()) {
+            lose(*peer, "it has ended the connection");
+            return true;
+        }
+        peer->relay->accept(frame.bytes());
+        bell_.ring(true);
+    } catch (const Damaged& problem) {
+        lose(*peer, problem.what());
+    }
+    return true;
+}
+
+void ZeromqDoor::read_monitor() {
+    while (socket_) {
+        Message what;
+        if (zmq_msg_recv(what.get(), socket_->monitor(), ZMQ_DONTWAIT) < 0) {
+            return;
+        }
+        Message about;
+        if (what.more()) {
+            zmq_msg_recv(about.get(), socket_->monitor(), ZMQ_DONTWAIT);
+        }
+        if (what.bytes().size() == 6) {
+            std::uint16_t event = 0;
+            std::int32_t value = 0;
+            std::memcpy(&event, what.data(), sizeof event);
+            std::memcpy(&value, what.data() + sizeof event, sizeof value);
+            happened(event, value);
+        }
+    }
+}
+
+void ZeromqDoor::happened(int event, int fd) {
+    constexpr int kFailed = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                            ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_CLOSED;
+    if (options_.bind) {
+        if (event == ZMQ_EVENT_DISCONNECTED || event == ZMQ_EVENT_ACCEPTED) {  // another one has its number now
+            for (Peer& peer : peers_) {
+                peer.ended = peer.ended || peer.fd == fd;
+            }
+        }
+        if (event == ZMQ_EVENT_DISCONNECTED) {
+            ended_.insert(fd);
+        } else if (event == ZMQ_EVENT_ACCEPTED) {
+            ended_.erase(fd);
+        }
+    } else if (event == ZMQ_EVENT_DISCONNECTED || (event & kFailed) != 0) {
+        cut_ = true;
+    }
+}
+
+std::shared_ptr<RemoteLink> ZeromqDoor::make_link(const Hello& theirs, const std::string& place,
+                                                  std::unique_ptr<Relay>& relay) {
+    if (!theirs.refusal.empty()) {
+        throw Error(NWT_REFUSED, "the other side refuses: " + theirs.refusal);
+    }
+    check_pattern(theirs.pattern);
+    if ((theirs.shape.slots != 0) != writes(theirs.pattern)) {
+        throw Error(NWT_REFUSED, "the other side's greeting is damaged");
+    }
+    if (peers_.size() >= kMostPeers) {
+        throw Error(NWT_REFUSED, "it has 4096 peers, and has no more");
+    }
+    auto link = std::make_shared<RemoteLink>();
+    link->pid = theirs.pid;
+    link->place = place;
+    relay = std::make_unique<Relay>(link, writes(options_.pattern) ? shape() : Shape{}, theirs.shape, keeper_);
+    link->serial = ++serial_;
+    return link;
+}
+
+// Who has not greeted us yet.
+void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place) {
+    if (options_.bind && ended_.contains(fd)) {
+        return;  // it has gone already
+    }
+    calling_until_ns_ = 0;
+    try {
+        std::unique_ptr<Relay> relay;
+        const Hello theirs = decode(frame);
+        const std::shared_ptr<RemoteLink> link = make_link(theirs, place, relay);
+        const std::scoped_lock lock(meeting_);
+        if (shut_) {
+            return;
+        }
+        if (options_.bind) {
+            greet(id, writes(options_.pattern) ? shape() : Shape{}, "");
+        }
+        peers_.push_back({.relay = std::move(relay), .id = id, .fd = options_.bind ? fd : -1});
+        knock_gap_ns_ = kShortestGap;
+        arrive(link);
+    } catch (const Error& problem) {
+        if (options_.bind) {
+            greet(id, {}, problem.what());
+            if (problem.status() == NWT_SYSTEM) {
+                report(problem);
+            }
+        } else {
+            report(problem.status() == NWT_PEER_LOST ? Error(NWT_REFUSED, problem.what()) : problem);
+            hang_up();
+        }
+    }
+}
+
+void ZeromqDoor::greet(const std::string& id, Shape shape, const std::string& refusal) {
+    const std::vector<std::byte> packet = encode(
+        {.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
+    Message frame(packet.size());
+    std::memcpy(frame.data(), packet.data(), packet.size());
+    send(id, frame);
+}
+
+// Whether it is on its way.
+bool ZeromqDoor::send(const std::string& id, Message& frame) {
+    if (options_.bind && zmq_send(socket_->get(), id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+        return false;
+    }
+    return zmq_msg_send(frame.get(), socket_->get(), ZMQ_DONTWAIT) >= 0;
+}
+
+// All that endpoints have written; whether there was something.
+bool ZeromqDoor::write() {
+    bool some = false;
+    for (Peer& peer : peers_) {
+        std::optional<Message> frame;
+        const auto room = [&](std::size_t size) { return frame.emplace(size).data(); };
+        try {
+            while (!peer.gone && peer.relay->next_frame(room)) {
+                some = true;
+                if (!send(peer.id, *frame)) {
+                    lose(peer, "");
+                }
+            }
+        } catch (const Damaged& problem) {
+            lose(peer, problem.what());
+        }
+    }
+    return some;
+}
+
+void ZeromqDoor::lose(Peer& peer, const std::string& why) {
+    if (peer.gone) {
+        return;
+    }
+    peer.gone = true;
+    peer.link().why = why;
+    peer.link().gone.store(true, std::memory_order_release);
+    tell();
+}
+
+// Those who are gone, and those that the endpoint has parted from, whom it is told by an empty frame.
+void ZeromqDoor::sweep() {
+    bool left = false;
+    for (Peer& peer : peers_) {
+        if (!peer.gone && peer.link().parted.load(std::memory_order_acquire)) {
+            Message empty;
+            send(peer.id, empty);
+            peer.gone = true;
+        }
+        left = left || peer.gone;
+    }
+    if (!left) {
+        return;
+    }
+    std::erase_if(peers_, [](const Peer& peer) { return peer.gone; });
+    if (!options_.bind) {
+        hang_up();
+    }
+}
+
+// Ends a DEALER; the next one is another.
+void ZeromqDoor::hang_up() {
+    if (socket_) {
+        socket_->set(ZMQ_LINGER, 100);
+        socket_.reset();
+    }
+    calling_until_ns_ = 0;
+    cut_ = false;
+    next_knock_ns_ = now_ns() + knock_gap_ns_;
+    knock_gap_ns_ = std::min(2 * knock_gap_ns_, kLongestGap);
+}
+
+bool ZeromqDoor::somebody_there() const {
+    if (options_.scheme != "ipc") {
+        return true;
+    }
+    const std::optional<Credentials> who = listener(options_);
+    if (who && who->uid != geteuid()) {
+        throw Error(NWT_REFUSED, "the other side belongs to another user (process " + std::to_string(who->pid) +
+                                     ", uid " + std::to_string(who->uid) + ")");
+    }
+    return who.has_value();
+}
+
+void ZeromqDoor::knock() {
+    if (options_.bind || !peers_.empty() || refused()) {
+        return;
+    }
+    const std::int64_t now = now_ns();
+    if (calling_until_ns_ != 0) {
+        if (now >= calling_until_ns_) {
+            hang_up();
+        }
+        return;
+    }
+    if (now < next_knock_ns_) {
+        return;
+    }
+    try {
+        if (!somebody_there()) {
+            hang_up();
+            return;
+        }
+        socket_ = std::make_unique<Socket>(context_, ZMQ_DEALER, options_.scheme);
+        if (zmq_connect(socket_->get(), where().c_str()) != 0) {
+            Socket::fail_zeromq("connection");
+        }
+        calling_until_ns_ = now + kPatience;
+        greet("", writes(options_.pattern) ? shape() : Shape{}, "");
+    } catch (const Error& problem) {
+        report(problem);
+        hang_up();
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Door> open_zeromq_door(const Options& options, const Bell& bell) {
+    return std::make_unique<ZeromqDoor>(options, bell);
+}
+
+}  // namespace nodewise::transport

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that shares no memory with us: each direction has a ring here and one of the same shape there, and frames
+// between them carry what is written into the one into the other, and how far the reader has come back again. So
+// an endpoint sees rings alone, and what is on the way is bounded by them from end to end.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "transport/hello.h"
+#include "transport/link.h"
+
+namespace nodewise::transport {
+
+struct RemoteLink final : Link {
+    std::atomic<bool> parted{false};
+    void part() override {
+        parted.store(true, std::memory_order_release);
+        ring();
+    }
+};
+
+class Relay {
+  public:
+    static constexpr std::uint64_t kMostBytes = 1 << 18, kMostDescriptors = 4096;  // of a frame
+    static constexpr std::uint64_t kMostFrame = 32 + (8 * kMostDescriptors) + kMostBytes;
+    static constexpr std::uint64_t kMostCapacity = 1 << 30, kMostSlots = 1 << 20;  // that a peer can ask for
+
+    // `ours`: of what we write, `theirs`; all 0 where nothing is written. `keeper` wakes who moves frames. Throws where
+    // there is no memory, and Error(NWT_REFUSED) for a ring that is too large.
+    Relay(std::shared_ptr<RemoteLink> link, Shape ours, Shape theirs, const Bell& keeper);
+    const std::shared_ptr<RemoteLink>& link() const { return link_; }
+
+    // Whether there is a frame to be sent now, which is written where `room` says.
+    bool next_frame(const std::function<std::byte*(std::size_t)>& room);
+    // One that has come; the endpoint is to be woken. Throws Damaged.
+    void accept(std::span<const std::byte> frame);
+
+  private:
+    struct Head;
+    bool next_data(const std::function<std::byte*(std::size_t)>& room);
+    bool next_progress(const std::function<std::byte*(std::size_t)>& room);
+    void accept_data(const Head& head, std::span<const std::byte> rest);
+    void accept_progress(const Head& head);
+    bool check(Descriptor descriptor);
+
+    std::shared_ptr<RemoteLink> link_;
+    std::unique_ptr<Reader> tap_;   // of what the endpoint writes
+    std::unique_ptr<Writer> feed_;  // of what it reads
+    std::uint64_t tap_piece_, feed_piece_, feed_capacity_;
+    std::vector<std::uint64_t> batch_;
+    std::uint64_t sent_ahead_ = 0;  // bytes of the next descriptor that went before it
+    std::uint64_t come_ahead_ = 0;
+    std::uint64_t open_ = 0;  // bytes of a message that are still to come
+    Writer::Seen told_, heard_;
+    bool told_closed_ = false;
+};
+
+}  // namespace nodewise::transport
