@@ -99,6 +99,14 @@ void StudyFile::choose_simd(const std::string& target) const {
     }
 }
 
+int StudyFile::help(int count, char** words) const {
+    auto* helper = reinterpret_cast<int (*)(int, char**)>(dlsym(handle_, "nodewise_helper"));
+    if (helper == nullptr) {
+        throw std::invalid_argument("the study has no helper: it exports no nodewise_helper");
+    }
+    return helper(count, words);
+}
+
 std::string missing_features(const nw_variant& variant) {
     std::istringstream needs(variant.needs != nullptr ? variant.needs : "");
     std::string missing;

@@ -22,6 +22,9 @@ class StudyFile {
     [[nodiscard]] std::vector<std::string> simd_targets() const;
     // Has Highway take that one. Throws std::invalid_argument where it cannot.
     void choose_simd(const std::string& target) const;
+    // Calls its helper in a process that it has started, and gives the exit code. Throws std::invalid_argument where it
+    // has none.
+    [[nodiscard]] int help(int count, char** words) const;
 
   private:
     void* handle_;

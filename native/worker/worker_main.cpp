@@ -8,6 +8,7 @@
 //                     [--pages] [knob=value …]
 //     nodewise-worker STUDY.so --work [--ranks N] [knob=value …]
 //     nodewise-worker STUDY.so --serve [--threads T] [--seed S] [knob=value …]
+//     nodewise-worker STUDY.so --helper WORD…
 //
 // Checked before it is timed and again after; a wrong result prints no time that could be believed. --dump writes every
 // input and output as NAME.npy, for a trusted result elsewhere; --corrupt changes one element of an output before the
@@ -17,7 +18,8 @@
 // it joins the other ranks of the job that it was started in; each prints its own part, and dumps it into DIR/RANK
 // where there are several. --work says how much there is to do for all ranks, without doing it. --serve is for a peer
 // in another program: it writes what work there is as a line of JSON and the inputs as arrays, reads the outputs, and
-// judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of the threads that a peer works with.
+// judges them. --helper calls the study's own nodewise_helper with the words that follow, for a study that starts other
+// processes. NODEWISE_BIND has places such as 0,4:1,5, one for each of the threads that a peer works with.
 #include <dlfcn.h>
 #include <omp.h>
 
@@ -31,6 +33,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/arrays.h"
@@ -321,7 +324,11 @@ int list(const StudyFile& file) {
 }  // namespace
 
 int main(int count, char** words) {
+    constexpr int kHelperWords = 3;  // what stands before the helper's own
     try {
+        if (count >= kHelperWords && std::string_view(words[2]) == "--helper") {
+            return StudyFile(words[1]).help(count - kHelperWords, words + kHelperWords);
+        }
         const Options options = nodewise::parse_options({words + 1, words + count});
         const StudyFile file(options.file);
         if (!options.simd.empty()) {

@@ -1,58 +1,101 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "study.h"
 
 namespace transport {
-
 namespace {
 
-constexpr std::uint64_t kMost = 1'000'000, kBytes = std::uint64_t{256} << 20;
+// As published: so much in chunks up to 4 KiB, and above.
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kSmall = 4096, kSmallTotal = 128 * kMiB,
+                        kLargeTotal = 1024 * kMiB;
+constexpr std::uint64_t kTokens = 2'000'000, kRoundTrips = 10'000, kMost = std::uint64_t{1} << 28;
 
-std::int64_t due(const Task& task, std::uint64_t i) {
-    const auto first = static_cast<std::uint64_t>(task.first[i]);
-    const std::uint64_t n = task.words();
+std::uint64_t due(const Task& task, const std::int64_t* first, std::uint64_t i) {
     switch (task.kind) {
         case Class::kToken:
-            return static_cast<std::int64_t>(task.size);
+            return task.size;
         case Class::kLatency:
-            return static_cast<std::int64_t>(first + 1);
+            return static_cast<std::uint64_t>(first[i]) + 1;
+        case Class::kOneSided:
+            return due_sum(task.first(task.place(i)), task.size);
         default:
-            return static_cast<std::int64_t>(n * first + n * (n - 1) / 2);
+            return due_sum(static_cast<std::uint64_t>(first[i]), task.size);
     }
+}
+
+std::uint64_t usual_messages(const Task& task, std::uint64_t total) {
+    if (task.kind == Class::kLatency) {
+        return kRoundTrips;
+    }
+    if (task.kind == Class::kToken) {
+        return kTokens;
+    }
+    const std::uint64_t published = task.size <= kSmall ? kSmallTotal : kLargeTotal;
+    return std::clamp<std::uint64_t>((total > 0 ? total : published) / task.size, 1, kMost);
 }
 
 }  // namespace
 
-Task task_of(const nw_run* run) {
-    const char* given = nw_text(run, "class");
-    const std::string kind = given == nullptr ? "copy" : given;
-    const char* wait = nw_text(run, "wait");
-    Task task{.kind = kind == "loan"      ? Class::kLoan
-                      : kind == "token"   ? Class::kToken
-                      : kind == "latency" ? Class::kLatency
-                                          : Class::kCopy,
-              .size = static_cast<std::uint64_t>(nw_number(run, "size", 4096)) & ~std::uint64_t{7},
-              .messages = static_cast<std::uint64_t>(nw_number(run, "messages", 0)),
-              .spin = wait == nullptr || std::strcmp(wait, "block") != 0,
-              .first = static_cast<const std::int64_t*>(nw_data(run, "first")),
-              .sums = static_cast<std::int64_t*>(nw_data(run, "sums"))};
-    if (task.kind == Class::kLatency) {
-        task.size = 8;
+std::uint64_t due_sum(std::uint64_t first, std::uint64_t size) {
+    const std::uint64_t n = size / sizeof(std::uint64_t);
+    const std::uint64_t rest = size % sizeof(std::uint64_t);
+    const std::uint64_t mask = (std::uint64_t{1} << (8 * rest)) - 1;
+    // n (n - 1) / 2 of numbers that overflow: the even one is halved
+    const std::uint64_t pairs = n == 0 ? 0 : n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
+    return n * first + pairs + ((first + n) & mask);
+}
+
+std::uint64_t Task::window() const { return std::clamp<std::uint64_t>(4 * kMiB / size, 2, 8192); }
+
+Task read_task(const std::function<const char*(const char*)>& knob) {
+    const auto text = [&](const char* name) {
+        const char* given = knob(name);
+        return std::string(given == nullptr ? "" : given);
+    };
+    const auto number = [&](const char* name) { return std::strtoull(text(name).c_str(), nullptr, 10); };
+    Task task;
+    const std::string kind = text("class");
+    task.kind = kind == "loan"        ? Class::kLoan
+                : kind == "token"     ? Class::kToken
+                : kind == "one-sided" ? Class::kOneSided
+                : kind == "latency"   ? Class::kLatency
+                                      : Class::kCopy;
+    task.size = number("size");
+    if (task.size == 0) {
+        task.size = task.kind == Class::kLatency ? sizeof(std::uint64_t) : kSmall;
     }
+    task.spin = text("wait") != "block";
+    task.backward = text("direction") == "backward";
+    task.most = number("most");
+    task.buffer = number("buffer");
+    task.slots = number("slots");
+    task.batch = number("batch");
+    task.pause_us = number("pause");
+    task.base = number("base");
+    task.messages = number("messages");
     if (task.messages == 0) {
-        task.messages = task.kind == Class::kLatency ? 10'000
-                        : task.kind == Class::kToken ? kMost
-                                                     : std::clamp<std::uint64_t>(kBytes / task.size, 1, kMost);
+        task.messages = usual_messages(task, number("total"));
     }
+    return task;
+}
+
+Task task_of(const nw_run* run) {
+    Task task = read_task([run](const char* name) { return nw_text(run, name); });
+    task.base = nw_mix(run->seed);
     return task;
 }
 
 int layout(nw_run* run) {
     const Task task = task_of(run);
-    if (static_cast<std::uint64_t>(nw_number(run, "size", 4096)) % 8 != 0) {
-        return nw_fail(run, "size is no multiple of 8\nhint: give size=64, 4096 or 1048576, say");
+    if (task.kind == Class::kLatency && task.size < sizeof(std::uint64_t)) {
+        return nw_fail(run, "a round trip takes a number of 8 bytes, and size is %llu\nhint: give size=8 or more",
+                       static_cast<unsigned long long>(task.size));
+    }
+    if (task.kind != Class::kLatency && task.pause_us > 0) {
+        return nw_fail(run, "a pause is of round trips alone\nhint: give class=latency, or leave pause out");
     }
     nw_declare(run, "first", NW_I64, NW_INPUT, task.messages);
     nw_declare(run, "sums", NW_I64, NW_OUTPUT, task.messages);
@@ -61,27 +104,30 @@ int layout(nw_run* run) {
 
 int fill(nw_run* run) {
     auto* first = static_cast<std::int64_t*>(nw_data(run, "first"));
-    const auto messages = static_cast<std::int64_t>(task_of(run).messages);
+    const Task task = task_of(run);
+    const auto messages = static_cast<std::int64_t>(task.messages);
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < messages; ++i) {
-        first[i] = static_cast<std::int64_t>(nw_random(run->seed, static_cast<std::uint64_t>(i)));
+        first[i] = static_cast<std::int64_t>(task.first(static_cast<std::uint64_t>(i)));
     }
     return 0;
 }
 
 int reset(nw_run* run) {
-    const Task task = task_of(run);
-    std::fill_n(task.sums, task.messages, 0);
+    std::fill_n(static_cast<std::int64_t*>(nw_data(run, "sums")), task_of(run).messages, 0);
     return 0;
 }
 
 int check(nw_run* run) {
     const Task task = task_of(run);
+    const auto* first = static_cast<const std::int64_t*>(nw_data(run, "first"));
+    const auto* sums = static_cast<const std::int64_t*>(nw_data(run, "sums"));
     for (std::uint64_t i = 0; i < task.messages; ++i) {
-        if (task.sums[i] != due(task, i)) {
-            return nw_fail(run, "message %llu is not the one that was sent: %lld, not %lld",
-                           static_cast<unsigned long long>(i), static_cast<long long>(task.sums[i]),
-                           static_cast<long long>(due(task, i)));
+        const auto wanted = static_cast<std::int64_t>(due(task, first, i));
+        if (sums[i] != wanted) {
+            return nw_fail(run, "message %llu is not the one that was sent: its sum is %lld, not %lld",
+                           static_cast<unsigned long long>(i), static_cast<long long>(sums[i]),
+                           static_cast<long long>(wanted));
         }
     }
     return 0;
@@ -92,10 +138,9 @@ void work(const nw_run* run, nw_work* out) {
     out->items = static_cast<double>(task.messages);
     if (task.kind == Class::kLatency) {
         out->items *= 2;  // half round trips
-    }
-    if (task.kind == Class::kCopy || task.kind == Class::kLoan) {
-        // what the sender writes and the receiver sums, without the copies between
-        out->bytes_read = out->bytes_written = static_cast<double>(task.messages * task.size);
+    } else if (task.kind != Class::kToken) {
+        // what arrives, counted once, without the copies between: `bytes` over the time is the published rate
+        out->bytes_read = out->items * static_cast<double>(task.size);
     }
 }
 

@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nodewise's transport, over shm:// as two processes would have it: two endpoints with mappings of their own.
-#include <dlfcn.h>
-#include <unistd.h>
-
+// nodewise's own transport, over each of its addresses.
 #include <bit>
-#include <string>
 
-#include "pair.h"
+#include "drive.h"
+#include "libraries.h"
 #include "transport/transport.h"
 
 namespace transport {
 namespace {
 
-constexpr std::int64_t kPatience = 20'000'000'000;
+constexpr std::int64_t kPatience = 60'000'000'000;
 
 struct Calls {
-    explicit Calls(void* library) : library_(library) {
-        open = find<decltype(&nwt_open)>("nwt_open");
-        send = find<decltype(&nwt_send)>("nwt_send");
-        receive = find<decltype(&nwt_receive)>("nwt_receive");
-        loan = find<decltype(&nwt_loan)>("nwt_loan");
-        send_loan = find<decltype(&nwt_send_loan)>("nwt_send_loan");
-        receive_loan = find<decltype(&nwt_receive_loan)>("nwt_receive_loan");
-        give_back = find<decltype(&nwt_give_back)>("nwt_give_back");
-        wait_peers = find<decltype(&nwt_wait_peers)>("nwt_wait_peers");
-        close = find<decltype(&nwt_close)>("nwt_close");
-        abort = find<decltype(&nwt_abort)>("nwt_abort");
-        explain = find<decltype(&nwt_explain)>("nwt_explain");
+    explicit Calls(const Side& side) {
+        side.find(open, "nwt_open");
+        side.find(send, "nwt_send");
+        side.find(receive, "nwt_receive");
+        side.find(loan, "nwt_loan");
+        side.find(send_loan, "nwt_send_loan");
+        side.find(receive_loan, "nwt_receive_loan");
+        side.find(give_back, "nwt_give_back");
+        side.find(wait_peers, "nwt_wait_peers");
+        side.find(close, "nwt_close");
+        side.find(abort, "nwt_abort");
+        side.find(explain, "nwt_explain");
     }
-    bool all() const { return found_; }
     decltype(&nwt_open) open;
     decltype(&nwt_send) send;
     decltype(&nwt_receive) receive;
@@ -40,94 +36,109 @@ struct Calls {
     decltype(&nwt_close) close;
     decltype(&nwt_abort) abort;
     decltype(&nwt_explain) explain;
-
-  private:
-    template <class Call>
-    Call find(const char* name) {
-        void* symbol = dlsym(library_, name);
-        found_ = found_ && symbol != nullptr;
-        return reinterpret_cast<Call>(symbol);
-    }
-    void* library_;
-    bool found_ = true;
 };
+
+std::string address_over(const std::string& scheme) {
+    if (scheme == "tcp" || scheme == "ofi+tcp") {
+        return scheme + "://127.0.0.1:" + std::to_string(free_port());
+    }
+    return scheme + "://" + random_name("nodewise-study-");
+}
 
 class Ours {
   public:
-    Ours(const Calls& calls, const Task& task) : calls_(calls) {
-        static int number = 0;
-        const std::string address = "shm://study-" + std::to_string(getpid()) + "-" + std::to_string(number++);
+    Ours(Side& side, bool sends, const std::string& scheme)
+        : calls_(side),
+          lends_(side.task.kind == Class::kLoan || side.task.kind == Class::kToken),
+          own_(lends_ ? 1 : side.task.size, lends_ ? 1 : buffers_of(side.task, false)),
+          size_(side.task.size) {
+        const std::string address = sends ? side.hear() : address_over(scheme);
         // two messages or more of a loan have room; a ring that fits the second cache is faster for small ones
-        const std::uint64_t usual = std::uint64_t{task.size < 1024 ? 2U : 4U} << 20;
+        std::uint64_t usual = std::uint64_t{size_ < 1024 ? 2U : 4U} << 20;
+        usual = side.task.buffer > 0 ? std::bit_ceil(side.task.buffer) : usual;
         nwt_options options{};
         options.size = sizeof options;
+        options.pattern = sends ? NWT_PUSH : NWT_PULL;
+        options.bind = sends ? 0 : 1;
         options.address = address.c_str();
-        options.waiting = task.spin ? NWT_SPIN : NWT_BLOCK;
-        options.capacity = task.kind == Class::kCopy ? usual : std::max(usual, std::bit_ceil(2 * task.size));
-        options.pattern = NWT_PULL;
-        options.bind = 1;
-        good_ = calls.open(&options, &pull_) == NWT_OK;
-        options.pattern = NWT_PUSH;
-        options.bind = 0;
-        good_ = good_ && calls.open(&options, &push_) == NWT_OK && calls.wait_peers(push_, 1, kPatience) == NWT_OK &&
-                calls.wait_peers(pull_, 1, kPatience) == NWT_OK;
-        problem_ = good_ ? "" : calls.explain();
+        options.waiting = side.task.spin ? NWT_SPIN : NWT_BLOCK;
+        options.capacity = lends_ ? std::max(usual, std::bit_ceil(2 * size_)) : usual;
+        options.slots = static_cast<std::uint32_t>(side.task.slots > 0 ? std::bit_ceil(side.task.slots) : 0);
+        must(calls_.open(&options, &end_));
+        if (!sends) {
+            side.tell(address);
+        }
+        must(calls_.wait_peers(end_, 1, kPatience));
     }
     Ours(const Ours&) = delete;
     Ours& operator=(const Ours&) = delete;
     ~Ours() {
-        calls_.abort(push_);
-        calls_.abort(pull_);
+        if (end_ != nullptr) {
+            calls_.abort(end_);
+        }
     }
-    bool good() const { return good_; }
-    const std::string& problem() const { return problem_; }
-    bool send(const void* data, std::uint64_t size) const {
-        return calls_.send(push_, data, size, kPatience) == NWT_OK;
-    }
-    bool receive(void* data, std::uint64_t size) const {
-        std::uint64_t got = 0;
-        return calls_.receive(pull_, data, size, &got, kPatience) == NWT_OK && got == size;
-    }
-    bool lend(std::uint64_t*& words, std::uint64_t size) const {
+    Byte* next() {
+        if (!lends_) {
+            return own_.at(turn_);
+        }
         void* data = nullptr;
-        const bool good = calls_.loan(push_, size, &data, kPatience) == NWT_OK;
-        words = static_cast<std::uint64_t*>(data);
-        return good;
+        must(calls_.loan(end_, size_, &data, kPatience));
+        return static_cast<Byte*>(data);
     }
-    bool hand_over() const { return calls_.send_loan(push_) == NWT_OK; }
-    bool take(const std::uint64_t*& words, std::uint64_t& size) {
-        const bool good = calls_.receive_loan(pull_, &view_, kPatience) == NWT_OK;
-        words = static_cast<const std::uint64_t*>(view_.data);
-        size = view_.size;
-        return good;
+    void post(std::uint64_t size) {
+        must(lends_ ? calls_.send_loan(end_) : calls_.send(end_, own_.at(turn_++), size, kPatience));
     }
-    bool give_back() const { return calls_.give_back(pull_, &view_) == NWT_OK; }
-    bool finish() { return calls_.close(std::exchange(push_, nullptr), kPatience) == NWT_OK; }
-    void give_up() {}  // the other side's patience ends
+    void flush() {}
+    void finish() { must(calls_.close(std::exchange(end_, nullptr), kPatience)); }
+    const Byte* take(std::uint64_t size) {
+        if (lends_) {
+            must(calls_.receive_loan(end_, &view_, kPatience));
+            expect(view_.size, size_);
+            return static_cast<const Byte*>(view_.data);
+        }
+        std::uint64_t got = 0;
+        Byte* to = own_.at(turn_++);
+        must(calls_.receive(end_, to, size, &got, kPatience));
+        expect(got, size);
+        return to;
+    }
+    void done() {
+        if (lends_) {
+            must(calls_.give_back(end_, &view_));
+        }
+    }
+    void all_read() {}
+    Byte* window(std::uint64_t j) const { return own_.at(j); }
 
   private:
-    const Calls& calls_;
-    nwt_endpoint* push_ = nullptr;
-    nwt_endpoint* pull_ = nullptr;
+    void must(int status) const {
+        if (status != NWT_OK) {
+            fail(calls_.explain());
+        }
+    }
+    static void expect(std::uint64_t got, std::uint64_t wanted) {
+        if (got != wanted) {
+            fail("a message of " + std::to_string(got) + " bytes came, not of " + std::to_string(wanted));
+        }
+    }
+    Calls calls_;
+    bool lends_;
+    Buffers own_;
+    std::uint64_t size_, turn_ = 0;
+    nwt_endpoint* end_ = nullptr;
     nwt_view view_{};
-    bool good_ = false;
-    std::string problem_;
 };
+
+void ours(Side& side, const std::string& scheme) {
+    one_way(side, [&](bool sends) { return std::make_unique<Ours>(side, sends, scheme); });
+}
 
 }  // namespace
 
-int ours(nw_run* run) {
-    const Calls calls(run->library);
-    if (!calls.all()) {
-        return nw_fail(run, "libnodewise-transport.so is of another version");
-    }
-    const Task task = task_of(run);
-    if (task.kind == Class::kCopy || task.kind == Class::kLatency) {
-        return copying<Ours>(run, "transport", [&](const Task& given) { return std::make_unique<Ours>(calls, given); });
-    }
-    Ours link(calls, task);
-    return link.good() ? lent(run, task, link, "transport")
-                       : nw_fail(run, "transport cannot be set up: %s", link.problem().c_str());
-}
+void ours_shm(Side& side) { ours(side, "shm"); }
+void ours_tcp(Side& side) { ours(side, "tcp"); }
+void ours_ipc(Side& side) { ours(side, "ipc"); }
+void ours_ofi_tcp(Side& side) { ours(side, "ofi+tcp"); }
+void ours_ofi_shm(Side& side) { ours(side, "ofi+shm"); }
 
 }  // namespace transport

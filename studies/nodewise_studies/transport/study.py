@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages between two threads with memory of their own, by copy, by loan, as tokens, and there and back."""
+"""Messages between two processes: by copy, by loan, as tokens, into the other's memory, and there and back."""
 
 from __future__ import annotations
 
@@ -8,71 +8,84 @@ from typing import Any
 
 from nodewise.studies.contract import Knob, Library, Published, Study
 
+from .lines import report
+from .sizes import message_size, window
+
 _LENDING = ("transport", "ring")
-_COPYING = (*_LENDING, "pipe", "unix", "tcp", "zeromq-ipc", "zeromq-tcp")
+_OURS = ("transport", "transport-tcp", "transport-ipc", "transport-ofi-tcp", "transport-ofi-shm")
+_STREAMS = ("pipe", "unix", "tcp")
+_QUEUES = ("zeromq-ipc", "zeromq-tcp", "nng-ipc", "nng-tcp", "nanomsg-ipc", "nanomsg-tcp")
+_MPIS = ("openmpi", "mpich", "intelmpi")
+_FABRICS = ("ofi-shm", "ofi-tcp")
+#: What polls for ever, and so has no part where sides may sleep.
+_NEVER_SLEEP = (*_MPIS, *_FABRICS)
+_MESSAGES = (*_OURS, "ring", *_STREAMS, *_QUEUES, "ucx-tag", "ucx-am", *_FABRICS, *_MPIS)
+_PUTS = ("mapped", "ucx-put", "ofi-shm-write", "ofi-tcp-write", *(f"{name}-put" for name in _MPIS))
 _CLASSES = {
-    "copy": (*_COPYING, "untransferred"),
+    "copy": (*_MESSAGES, "memcpy", "untransferred"),
     "loan": (*_LENDING, "untransferred"),
     "token": _LENDING,
-    "latency": _COPYING,
+    "one-sided": (*_PUTS, *_MESSAGES, "memcpy"),
+    "latency": (*_MESSAGES, "futex", "line"),
 }
+#: The step from one message's first word to the next one's (study.h).
+_STEP = 0x9E3779B97F4A7C15
+_WORD = 8
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
-    """The sum of each message, what a token is long, or what came back."""
+    """The sum of each message, what a token is long, or what came back: int64, one for each message."""
     import numpy as np
 
     first = inputs["first"].view(np.uint64)
-    kind, size = point.get("class", "copy"), int(point["size"])
+    kind, size = point.get("class", "copy"), message_size(point)
     if kind == "token":
-        sums = np.full(first.shape, size, np.uint64)
-    elif kind == "latency":
-        sums = first + np.uint64(1)
-    else:
-        words = size // 8
-        sums = first * np.uint64(words) + np.uint64(words * (words - 1) // 2)
+        return {"sums": np.full(first.shape, size, np.int64)}
+    if kind == "latency":
+        return {"sums": (first + np.uint64(1)).view(np.int64)}
+    if kind == "one-sided":
+        # what lies in its place at the end: the sender's source is as it was, and a signal came first
+        places = (np.arange(len(first), dtype=np.uint64) + np.uint64(1)) % np.uint64(window(size))
+        first = first[0] + places * np.uint64(_STEP)
+    words, rest = divmod(size, _WORD)
+    sums = first * np.uint64(words) + np.uint64(words * (words - 1) // 2 if words else 0)
+    if rest:
+        sums = sums + ((first + np.uint64(words)) & np.uint64(256**rest - 1))
     return {"sums": sums.view(np.int64)}
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Who has part in a class."""
-    return _CLASSES[point.get("class", "copy")]
+    """Who has part in a class; where sides may sleep, only who can."""
+    chosen = _CLASSES[point.get("class", "copy")]
+    spins = point.get("wait", "spin") == "spin"
+    awake = ("line",) if not spins else ("futex",)
+    return tuple(name for name in chosen if name not in awake and (spins or name not in _NEVER_SLEEP))
 
 
-def report(result: Mapping[str, Any]) -> list[str]:
-    """Half a round trip by its quantiles, or bytes a second."""
-    rows = [r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds") and r.get("metrics")]
-    if result["point"].get("class") != "latency" or not rows:
-        return []
-    lines = [f"{'half a round trip':<20}{'half within':>14}{'99 % within':>14}{'99.9 % within':>16}"]
-    for row in rows:
-        found = row["metrics"]
-        if "p50_us" in found:
-            lines.append(
-                f"  {row['contender']:<18}{found['p50_us']:>11.2f} us{found['p99_us']:>11.2f} us{found['p999_us']:>13.2f} us"
-            )
-    return lines
+def _whole(name: str, meaning: str, default: str = "0", **more: Any) -> Knob:
+    return Knob(name, meaning, default, least=0, **{"most": 2**40, **more})
 
 
 STUDY = Study(
     name="transport",
-    title="messages between two threads with memory of their own, by copy, by loan, as tokens, and there and back",
+    title="messages between two processes: by copy, by loan, as tokens, into the other's memory, and there and back",
     knobs=(
-        Knob("size", "bytes of a message, a multiple of 8 (of latency 8)", "4096", least=8, most=2**30),
+        Knob("size", "bytes of a message (left out: 4096, and 8 of a round trip)", "", least=1, most=2**30),
         Knob(
             "class",
-            "copy into the transport and out of it, loan of its memory, token that no one looks into, or latency",
+            "copy, loan of the transport's memory, token that no one looks into, one-sided, or latency",
             "copy",
             tuple(_CLASSES),
         ),
-        Knob(
-            "messages",
-            "how many; 0: 256 MiB of them, a million at most; of token a million, of latency 10 000 round trips",
-            "0",
-            least=0,
-            most=2**30,
-        ),
-        Knob("wait", "how a side waits, of transport and ring", "spin", ("spin", "block")),
+        _whole("messages", "how many; 0: as `total` says, of token 2 million, of latency 10 000 round trips", most=2**28),
+        _whole("total", "bytes of all messages; 0: 128 MiB up to a size of 4 KiB, 1 GiB above", quick="16777216"),
+        Knob("direction", "forward: the first place sends to the second", "forward", ("forward", "backward")),
+        Knob("wait", "how a side waits", "spin", ("spin", "block")),
+        _whole("most", "messages on the way, the high-water mark; 0: each contender's own", most=2**20),
+        _whole("buffer", "bytes of a socket's, pipe's or ring's buffer; 0: the system's, or its own", most=2**30),
+        _whole("slots", "messages that a pool of loans holds; 0: each contender's own", most=2**20),
+        _whole("batch", "bytes that the bare ring lets gather before it shows them; 0: 1024", most=2**20),
+        _whole("pause", "microseconds before each round trip, so that who answers is asleep", most=10**7),
     ),
     threads=2,
     default_variant="transport",
@@ -80,13 +93,16 @@ STUDY = Study(
     rate_unit="M messages/s",
     rate_scale=1e-6,
     test_points=(
-        {"size": "8", "messages": "1"},
-        {"size": "64", "messages": "501"},
-        {"size": "4096", "messages": "333", "wait": "block"},
-        {"size": "1000008", "messages": "7"},
+        {"size": "1", "messages": "3"},
+        {"size": "63", "messages": "501"},
+        {"size": "65", "messages": "777", "wait": "block"},
+        {"size": "4097", "messages": "333", "direction": "backward"},
+        {"size": "1000003", "messages": "7"},
         {"size": "64", "messages": "1009", "class": "loan"},
-        {"size": "3000000", "messages": "5", "class": "loan", "wait": "block"},
+        {"size": "300001", "messages": "5", "class": "loan", "wait": "block"},
         {"size": "4096", "messages": "5003", "class": "token"},
+        {"size": "65", "messages": "701", "class": "one-sided"},
+        {"size": "3000001", "messages": "5", "class": "one-sided"},
         {"messages": "101", "class": "latency", "wait": "block"},
         {"size": "104", "messages": "7001"},
     ),
@@ -96,16 +112,34 @@ STUDY = Study(
             ("libnodewise-transport.so",), "pip install nodewise", ("nodewise/native/libnodewise-transport.so",)
         ),
         "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5"),
+        "nng": Library(("libnng.so.1",), "apt-get install libnng1"),
+        "nanomsg": Library(("libnanomsg.so.5",), "apt-get install libnanomsg5"),
+        "ucx": Library(("libucp.so.0",), "apt-get install libucx0"),
+        "ucx-headers": Library(("ucp/api/ucp.h",), "apt-get install libucx-dev, and build the studies again"),
+        "libfabric": Library(("libfabric.so.1",), "apt-get install libfabric1"),
+        "libfabric-headers": Library(("rdma/fabric.h",), "apt-get install libfabric-dev, and build the studies again"),
+        "openmpi": Library(
+            ("libmpi.so.40",),
+            "apt-get install openmpi-bin libopenmpi3",
+            env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        ),
+        "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12"),
+        "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",)),
     },
     published=(
         Published("", "remote memory access over messages of a queue, above 4 KB", "more than 10 x", "a host and a coprocessor"),
         Published("", "chunk from which remote memory access is saturated", "64 KB", "a host and a coprocessor"),
+        Published("", "the same, the other way", "2 MB", "a coprocessor and its host"),
     ),
     bench=(
         *({"size": size} for size in ("64", "4096", "65536", "1048576", "16777216")),
+        {"size": "2097152", "total": "1073741824"},
+        {"size": "24000000"},
         *({"size": size, "class": "loan"} for size in ("4096", "1048576", "16777216")),
         {"class": "token"},
+        *({"size": size, "class": "one-sided"} for size in ("64", "512", "4096", "65536", "2097152")),
         {"class": "latency"},
+        {"class": "latency", "wait": "block"},
     ),
     select=select,
     report=report,

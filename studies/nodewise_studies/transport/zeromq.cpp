@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ZeroMQ's PUSH and PULL, each side with a context of its own, as two processes have.
-#include <dlfcn.h>
+// ZeroMQ's PUSH and PULL.
+#include <cerrno>
 
-#include <string>
-
-#include "pair.h"
+#include "copying.h"
+#include "libraries.h"
 
 namespace transport {
 namespace {
 
 // Of zmq.h.
-constexpr int kPull = 7, kPush = 8, kLinger = 17, kSendMost = 23, kReceiveMost = 24, kReceiveTimeout = 27,
-              kSendTimeout = 28, kLastEndpoint = 32;
+constexpr int kPull = 7, kPush = 8, kSendBuffer = 11, kReceiveBuffer = 12, kLinger = 17, kSendMost = 23,
+              kReceiveMost = 24, kReceiveTimeout = 27, kSendTimeout = 28, kLastEndpoint = 32, kDontWait = 1;
+constexpr int kPatienceMs = 60'000;
 
 struct Calls {
-    explicit Calls(void* library) : library_(library) {
-        find(context, "zmq_ctx_new");
-        find(end, "zmq_ctx_term");
-        find(socket, "zmq_socket");
-        find(close, "zmq_close");
-        find(set, "zmq_setsockopt");
-        find(get, "zmq_getsockopt");
-        find(bind, "zmq_bind");
-        find(connect, "zmq_connect");
-        find(send, "zmq_send");
-        find(receive, "zmq_recv");
+    explicit Calls(const Side& side) {
+        side.find(context, "zmq_ctx_new");
+        side.find(end, "zmq_ctx_term");
+        side.find(socket, "zmq_socket");
+        side.find(close, "zmq_close");
+        side.find(set, "zmq_setsockopt");
+        side.find(get, "zmq_getsockopt");
+        side.find(bind, "zmq_bind");
+        side.find(connect, "zmq_connect");
+        side.find(send, "zmq_send");
+        side.find(receive, "zmq_recv");
+        side.find(error, "zmq_errno");
+        side.find(explain, "zmq_strerror");
     }
-    bool all() const { return found_; }
     void* (*context)();
     int (*end)(void*);
     void* (*socket)(void*, int);
@@ -37,81 +38,82 @@ struct Calls {
     int (*connect)(void*, const char*);
     int (*send)(void*, const void*, std::size_t, int);
     int (*receive)(void*, void*, std::size_t, int);
-
-  private:
-    template <class Call>
-    void find(Call& call, const char* name) {
-        void* symbol = dlsym(library_, name);
-        call = reinterpret_cast<Call>(symbol);
-        found_ = found_ && symbol != nullptr;
-    }
-    void* library_;
-    bool found_ = true;
+    int (*error)();
+    const char* (*explain)(int);
 };
 
 class Queue {
   public:
-    Queue(const Calls& calls, const Task& task, const char* address) : calls_(calls) {
-        pull_context_ = calls.context();
-        push_context_ = calls.context();
-        pull_ = calls.socket(pull_context_, kPull);
-        push_ = calls.socket(push_context_, kPush);
+    Queue(Side& side, bool sends, const std::string& address)
+        : calls_(side), looks_(side.task.kind == Class::kLatency && side.task.spin) {
+        context_ = calls_.context();
+        socket_ = calls_.socket(context_, sends ? kPush : kPull);
         // its default of 1000 messages, or as many as 64 MiB hold
         constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
-        const int most = static_cast<int>(std::clamp<std::uint64_t>(kBytes / task.size, 2, 1000));
-        const int patience = 20'000;
-        const int none = 0;
-        for (void* end : {pull_, push_}) {
-            calls.set(end, kSendMost, &most, sizeof most);
-            calls.set(end, kReceiveMost, &most, sizeof most);
-            calls.set(end, kSendTimeout, &patience, sizeof patience);
-            calls.set(end, kReceiveTimeout, &patience, sizeof patience);
-            calls.set(end, kLinger, &none, sizeof none);
+        const std::uint64_t usual = std::clamp<std::uint64_t>(kBytes / side.task.size, 2, 1000);
+        const int most = static_cast<int>(side.task.most > 0 ? side.task.most : usual);
+        set(kSendMost, most);
+        set(kReceiveMost, most);
+        if (side.task.buffer > 0) {
+            set(kSendBuffer, static_cast<int>(side.task.buffer));
+            set(kReceiveBuffer, static_cast<int>(side.task.buffer));
         }
-        std::string found(256, '\0');
-        std::size_t length = found.size();
-        good_ = calls.bind(pull_, address) == 0 && calls.get(pull_, kLastEndpoint, found.data(), &length) == 0 &&
-                calls.connect(push_, found.c_str()) == 0;
+        set(kSendTimeout, kPatienceMs);
+        set(kReceiveTimeout, kPatienceMs);
+        set(kLinger, 0);  // both sides leave together
+        if (sends) {
+            must(calls_.connect(socket_, side.hear().c_str()));
+        } else {
+            must(calls_.bind(socket_, address.c_str()));
+            std::string found(256, '\0');
+            std::size_t length = found.size();
+            must(calls_.get(socket_, kLastEndpoint, found.data(), &length));
+            side.tell(found.c_str());
+        }
     }
     Queue(const Queue&) = delete;
     Queue& operator=(const Queue&) = delete;
     ~Queue() {
-        calls_.close(push_);
-        calls_.close(pull_);
-        calls_.end(push_context_);
-        calls_.end(pull_context_);
+        calls_.close(socket_);
+        calls_.end(context_);
     }
-    bool good() const { return good_; }
-    std::string problem() const { return "its address"; }
-    bool send(const void* data, std::uint64_t size) const {
-        return calls_.send(push_, data, size, 0) == static_cast<int>(size);
+    void send(const Byte* from, std::uint64_t size) const { must(calls_.send(socket_, from, size, 0)); }
+    void receive(Byte* to, std::uint64_t size) const {
+        int got = -1;
+        do {
+            got = calls_.receive(socket_, to, size, looks_ ? kDontWait : 0);
+        } while (got < 0 && looks_ && calls_.error() == EAGAIN);
+        must(got);
+        if (static_cast<std::uint64_t>(got) != size) {
+            fail("a message of " + std::to_string(got) + " bytes came, not of " + std::to_string(size));
+        }
     }
-    bool receive(void* data, std::uint64_t size) const {
-        return calls_.receive(pull_, data, size, 0) == static_cast<int>(size);
-    }
-    bool finish() const { return true; }
-    void give_up() {}  // the other side's patience ends
+    void finish() const {}
 
   private:
-    const Calls& calls_;
-    void* pull_context_;
-    void* push_context_;
-    void* pull_;
-    void* push_;
-    bool good_ = false;
+    void set(int option, int value) const { must(calls_.set(socket_, option, &value, sizeof value)); }
+    void must(int status) const {
+        if (status < 0) {
+            fail(calls_.explain(calls_.error()));
+        }
+    }
+    Calls calls_;
+    bool looks_;
+    void* context_;
+    void* socket_;
 };
 
-int zeromq(nw_run* run, const char* name, const char* address) {
-    const Calls calls(run->library);
-    if (!calls.all()) {
-        return nw_fail(run, "%s: the library lacks calls of ZeroMQ 4", name);
-    }
-    return copying<Queue>(run, name, [&](const Task& task) { return std::make_unique<Queue>(calls, task, address); });
+void zeromq(Side& side, const std::string& address) {
+    one_way(side, [&](bool sends) {
+        // each of two is an address of its own
+        const std::string own = address == "ipc" ? "ipc://@" + random_name("nodewise-study-") : address;
+        return std::make_unique<Copying<Queue>>(side.task, side, sends, own);
+    });
 }
 
 }  // namespace
 
-int zeromq_ipc(nw_run* run) { return zeromq(run, "zeromq-ipc", "ipc://*"); }
-int zeromq_tcp(nw_run* run) { return zeromq(run, "zeromq-tcp", "tcp://127.0.0.1:*"); }
+void zeromq_tcp(Side& side) { zeromq(side, "tcp://127.0.0.1:*"); }
+void zeromq_ipc(Side& side) { zeromq(side, "ipc"); }
 
 }  // namespace transport
