@@ -19,7 +19,7 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_outp
 from nodewise.base.errors import InputError
 from nodewise.experiments import compare as comparer
 from nodewise.experiments.compare import CompareQuestion
-from nodewise.experiments.contenders import Contender, make_contenders
+from nodewise.experiments.contenders import Contender, isolated, make_contenders
 from nodewise.experiments.progress import Progress
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
@@ -99,7 +99,7 @@ def prepare_compare(
     codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
     question = CompareQuestion(
-        contenders=tuple(contenders),
+        contenders=tuple(isolated(contenders, run.isolation)),
         machine=load_machine(),
         out=out,
         budget=Budget(seconds_of(BUDGET if budget is None else budget, "--budget")),
@@ -210,7 +210,7 @@ def compare(
             "accept_codes": accept_codes,
             "seed": seed,
         }
-        check_enough(len(contenders), baseline is not None or bool(parameters))
+        check_enough(len(contenders) * max(1, len(run.isolation)), baseline is not None or bool(parameters))
         if any(map(is_call, contenders)):
             if parameters or shell:
                 raise InputError(

@@ -49,6 +49,7 @@ _PARAMETERS = (
         "ranks",
         "ranks_per_node",
         "over_ranks",
+        "isolation",
     ),
 )
 
@@ -157,6 +158,13 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="[METRIC=]HOW",
             help="What becomes of a metric that several ranks print: max (usual), min, mean, sum. Work is summed.",
+        ),
+        click.option(
+            "--isolation",
+            multiple=True,
+            metavar="KIND[,OPTION...]",
+            help="Run in a container or virtual machine: bwrap, runc, crun, gvisor, vm, microvm …; options: volume=DIR[:ro], "
+            "network=host, way=NAME, memory=2G. Of several, each is run.",
         ),
         disturbed_option,
         wait_quiet_option,
