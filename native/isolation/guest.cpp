@@ -53,7 +53,7 @@ void load_modules() {
 
 void share(const char* tag, const std::string& path, const std::string& cache) {
     mkdir(path.c_str(), 0755);
-    const std::string options = "trans=virtio,version=9p2000.L,msize=524288,cache=" + cache;
+    const std::string options = "trans=virtio,version=9p2000.L,msize=512000,cache=" + cache;
     check(mount(tag, path.c_str(), "9p", 0, options.c_str()) == 0, "cannot mount the host's " + path);
 }
 

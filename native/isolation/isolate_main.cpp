@@ -97,13 +97,17 @@ nodewise::End run_in_room(const nodewise::Spec& spec, const std::string& folder,
 
 int run(const std::string& text, char** words) {
     const double opened = nodewise::now();
-    const nodewise::Spec spec = nodewise::parse_spec(text);
+    nodewise::Spec spec = nodewise::parse_spec(text);
     const int report = open(spec.report.empty() ? "/dev/null" : spec.report.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (report < 0) {
         std::fprintf(stderr, "nodewise-isolate: cannot write the report %s\n", spec.report.c_str());
         return kCannotStart;
     }
     nodewise::add_line(report, {{"opened", opened}});
+    if (!spec.initrd.empty()) {
+        // where processes have other numbers the file of another one has no name any more
+        spec.initrd = "/proc/self/fd/" + std::to_string(open(spec.initrd.c_str(), O_RDONLY | O_CLOEXEC));
+    }
     std::array<char, 4096> folder{};
     if (getcwd(folder.data(), folder.size()) == nullptr) {
         std::fprintf(stderr, "nodewise-isolate: the working directory is gone\n");
