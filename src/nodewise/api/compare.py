@@ -21,6 +21,7 @@ from nodewise.experiments import compare as comparer
 from nodewise.experiments.compare import CompareQuestion
 from nodewise.experiments.contenders import Contender, isolated, make_contenders
 from nodewise.experiments.progress import Progress
+from nodewise.isolation.prepare import check_rankable
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
@@ -95,6 +96,8 @@ def prepare_compare(
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
     if any_machine and baseline is None:
         raise InputError("--any-machine would do nothing", "it is for the comparison with a --baseline")
+    for one in run.isolation:
+        check_rankable(one)
     accepted = accepted_codes(ignore_failure, accept_codes)
     codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -94,13 +95,12 @@ class Kind:
 
     def runtime(self, path: str | None = None) -> str:
         """The path of its first program, where all are on PATH (`path`). Raises UnavailableError, which names the package."""
-        # runtimes are root's programs on some systems
-        search = None if path is None else f"{path}:/usr/sbin:/sbin"
-        for name in self.programs:
-            if shutil.which(name, path=search or _usual()) is None:
+        found = [shutil.which(name, path=search_path(path)) for name in self.programs]
+        for name, file in zip(self.programs, found, strict=True):
+            if file is None:
                 remedy = f"apt-get install {self.package}" if self.package else "see docs/isolation.md"
                 raise UnavailableError(f"{self.name}: there is no program {name} here", remedy)
-        return shutil.which(self.programs[0], path=search or _usual()) or "" if self.programs else ""
+        return found[0] or "" if found else ""
 
     def way(self, name: str) -> Way:
         """Its way of that name. Raises InputError."""
@@ -111,10 +111,9 @@ class Kind:
         raise InputError(f"{self.name} has no way {name!r}", f"its ways are: {known}")
 
 
-def _usual() -> str:
-    import os
-
-    return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+def search_path(path: str | None = None) -> str:
+    """Where programs of runtimes are looked for: PATH (`path`), and where systems keep root's programs."""
+    return f"{os.environ.get('PATH', os.defpath) if path is None else path}:/usr/sbin:/sbin"
 
 
 def _wrong(kind: Kind, others: Mapping[str, Kind]) -> str | None:

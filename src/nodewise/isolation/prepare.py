@@ -142,6 +142,20 @@ def words_around(
     return Prepared(start_of(kind, request), request, reported=False).words
 
 
+def check_rankable(isolation: Isolation | None) -> None:
+    """Whether times in it can be held against others here, by a start where none was kept.
+
+    Raises InputError where it is emulated, UnavailableError where it does not work.
+    """
+    from nodewise.isolation.probe import working_way
+
+    if isolation is not None and working_way(isolation_kind(isolation), isolation.way).emulated:
+        raise InputError(
+            f"{isolation.kind} is emulated here: its times mean nothing, so that they are not compared",
+            "`nodewise run --isolation` runs it all the same, and marks its runs",
+        )
+
+
 def isolation_kind(isolation: Isolation) -> Kind:
     """The kind of an isolation, with its options checked against it. Raises InputError."""
     kind = kind_of(isolation.kind)

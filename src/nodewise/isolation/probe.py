@@ -28,14 +28,18 @@ LIMIT_S = 10.0
 #: How much of what a runtime said is kept.
 _SAID = 300
 _KEPT = "isolation.json"
+#: So many threads for each processor make a start slow by themselves.
+_BUSY = 2.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether a way of a kind works; where it does not, `refused` are the runtime's own words."""
+    """Whether a way of a kind works; where it does not, `refused` are the runtime's own words, `timed_out` says that it was ended, and `remedy` what brings what is missing."""
 
     works: bool
     refused: str = ""
+    timed_out: bool = False
+    remedy: str = ""
 
 
 def probe(kind: Kind, way: Way, limit_s: float = LIMIT_S) -> Answer:
@@ -47,7 +51,7 @@ def probe(kind: Kind, way: Way, limit_s: float = LIMIT_S) -> Answer:
         request = request_of(Isolation(kind.name), kind, way.name, program=true, cwd=Path("/"))
         prepared = Prepared(start_of(kind, request), request)
     except NodewiseError as problem:
-        return Answer(False, problem.what)
+        return Answer(False, problem.what, remedy=problem.hint or "")
     try:
         code, said = _ended([*prepared.words, true], limit_s)
         reached = prepared.report().get("exit_code") == 0
@@ -56,7 +60,8 @@ def probe(kind: Kind, way: Way, limit_s: float = LIMIT_S) -> Answer:
     if reached and code == 0:
         return Answer(True)
     if code is None:
-        return Answer(False, f"it did not start `true` within {limit_s:g} s" + (f": {said}" if said else ", and said nothing"))
+        why = f"it did not start `true` within {limit_s:g} s" + (f": {said}" if said else ", and said nothing")
+        return Answer(False, why, timed_out=True)
     return Answer(False, said or f"it ended with exit code {code}, and said nothing")
 
 
@@ -97,8 +102,11 @@ def known(kind: Kind, way: Way, ask: Callable[[Kind, Way], Answer] = probe) -> A
     kept = _read()
     found = kept.get(name)
     if isinstance(found, dict) and found.get("state") == state and isinstance(found.get("works"), bool):
-        return Answer(found["works"], str(found.get("refused", "")))
+        return Answer(found["works"], str(found.get("refused", "")), remedy=str(found.get("remedy", "")))
     answer = ask(kind, way)
+    if answer.timed_out and os.getloadavg()[0] > _BUSY * (os.cpu_count() or 1):
+        # so busy a machine may start it another time
+        return answer
     with suppress(OSError, RuntimeError, NodewiseError):
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,12 +141,14 @@ def working_way(kind: Kind, wanted: str = "") -> Way:
     ways = (kind.way(wanted),) if wanted else kind.ways
     kind.runtime()
     refused = []
+    remedy = ""
     for way in ways:
         answer = known(kind, way)
         if answer.works:
             return way
+        remedy = answer.remedy or remedy
         refused.append(f"{way.name}: {answer.refused}" if way.name else answer.refused)
     raise UnavailableError(
         f"{kind.name} does not work here: {'; '.join(refused)}",
-        "`nodewise doctor` lists the kinds of isolation that do; docs/isolation.md says what each needs",
+        remedy or "`nodewise doctor` lists the kinds of isolation that do; docs/isolation.md says what each needs",
     )

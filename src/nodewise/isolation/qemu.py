@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.isolation.guest_kernel import find_kernel, initrd
@@ -12,7 +13,9 @@ from nodewise.isolation.kind import SCRATCH, Request, Start, Way
 
 #: What a guest has where nothing is said of it.
 MEMORY = 1 << 30
-_KVM = "/dev/kvm"
+_KVM = "dev/kvm"
+#: What the kernel starts guests by: without one of them those of a distribution's kernel print nothing and never end.
+_PROCESSORS_OWN = ("kvm_intel", "kvm_amd")
 _ROOT, _WIRE = f"{SCRATCH}/rootfs", f"{SCRATCH}/rootfs/run/nodewise"
 #: Quiet unless it fails; at its end a guest asks for a start anew, which -no-reboot makes QEMU's end.
 _KERNEL_LINE = "console=ttyS0 quiet loglevel=1 reboot=t panic=-1 rdinit=/init"
@@ -20,12 +23,20 @@ _KERNEL_LINE = "console=ttyS0 quiet loglevel=1 reboot=t panic=-1 rdinit=/init"
 _MEMORY_FOLDERS = ("/tmp",)
 
 
-def _no_kvm() -> str | None:
-    return None if os.access(_KVM, os.R_OK | os.W_OK) else f"{_KVM} is not there, or may not be used by this user"
+def no_kvm(root: Path = Path("/")) -> str | None:
+    """Why KVM cannot start a guest on this system (below `root`), in words; None where it may."""
+    if not os.access(root / _KVM, os.R_OK | os.W_OK):
+        return f"/{_KVM} is not there, or may not be used by this user"
+    if not any((root / "sys" / "module" / name).exists() for name in _PROCESSORS_OWN):
+        return (
+            f"/{_KVM} is there, but neither {' nor '.join(_PROCESSORS_OWN)}: the processor's own virtualisation (VT-x, AMD-V) "
+            "is not shown to this system, or not used"
+        )
+    return None
 
 
 #: On the processor by KVM, or emulated.
-WAYS = (Way("kvm", missing=_no_kvm), Way("emulated", emulated=True))
+WAYS = (Way("kvm", missing=no_kvm), Way("emulated", emulated=True))
 
 
 def guest_start(request: Request, machine: str, bus: str, modules: Sequence[str], more: str = "") -> Start:

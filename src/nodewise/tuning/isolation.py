@@ -9,6 +9,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.isolation.kind import all_kinds, kind_of
+from nodewise.isolation.prepare import check_rankable
 from nodewise.isolation.probe import working_way
 from nodewise.runner.isolation import PROCESS, Isolation, read_isolation
 from nodewise.search.space import Axis
@@ -16,16 +17,18 @@ from nodewise.tuning.option import Draft, Option
 
 
 def isolated_by(texts: Sequence[str]) -> Isolation | None:
-    """What all settings are isolated by, where that is no axis. Raises InputError where several are named."""
+    """What all settings are isolated by, where that is no axis. Raises what `check_rankable` does, and InputError for several."""
     if len(texts) > 1:
         raise InputError("several kinds of --isolation are named", "name the axis, too: --axes isolation")
-    return read_isolation(texts[0]) if texts else None
+    found = read_isolation(texts[0]) if texts else None
+    check_rankable(found)
+    return found
 
 
 def isolation_option(texts: Sequence[str], ranked: bool) -> Option:
     """The axis over the `texts`, each beside a plain process; without any, over all kinds that work here unemulated.
 
-    Raises InputError where there is nothing to choose, UnavailableError for a kind that is named and does not work.
+    Raises InputError where there is nothing to choose or one is emulated, UnavailableError for a kind that is named and does not work.
     """
     if ranked:
         raise InputError(
@@ -33,13 +36,7 @@ def isolation_option(texts: Sequence[str], ranked: bool) -> Option:
         )
     named = [text for text in texts if text != PROCESS]
     for text in named:
-        if (one := read_isolation(text)) is not None:
-            way = working_way(kind_of(one.kind), one.way)
-            if way.emulated:
-                raise InputError(
-                    f"{one.kind} is emulated here: its times mean nothing, so that it cannot be tuned",
-                    "`nodewise run --isolation` runs it all the same",
-                )
+        check_rankable(read_isolation(text))
     values = (PROCESS, *(named or _working()))
     if len(values) == 1:
         raise InputError("no kind of isolation works here", "`nodewise doctor` says what each needs")

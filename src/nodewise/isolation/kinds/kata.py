@@ -3,16 +3,9 @@
 
 from __future__ import annotations
 
-import os
-
 from nodewise.isolation.kind import SCRATCH, Kind, Request, Start
 from nodewise.isolation.oci import bundle_config
-
-
-def _missing() -> str | None:
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        return "/dev/kvm is not there or may not be used: it starts virtual machines on it"
-    return None
+from nodewise.isolation.qemu import no_kvm
 
 
 def _start(request: Request) -> Start:
@@ -21,4 +14,4 @@ def _start(request: Request) -> Start:
 
 
 # no package of Debian brings it
-KIND = Kind("kata", "Kata Containers", ("kata-runtime",), "", _start, missing=_missing, guest=True)
+KIND = Kind("kata", "Kata Containers", ("kata-runtime",), "", _start, missing=no_kvm, guest=True)
