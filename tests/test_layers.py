@@ -22,6 +22,7 @@ LAYERS = [
         "studies",
     ),
     *(
+        "isolation",
         "quiet",
         "fabric",
         "nodes",
@@ -36,7 +37,7 @@ LAYERS = [
         "cli",
     ),
 ]
-NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "transport", "worker", "bindings", "fuzz"]
+NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "isolation", "transport", "worker", "bindings", "fuzz"]
 #: The one door to the native core, and who may look for its files.
 CORE_USERS = {"machine/hwloc.py", "machine/sources.py", "base/native.py"}
 

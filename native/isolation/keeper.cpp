@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -59,24 +61,40 @@ std::string own_path() {
     return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "";
 }
 
-std::vector<std::string> started_inside(const std::string& channel, char** words) {
-    std::vector<std::string> all{std::string(Room::kShared) + "/isolate", "inside", channel};
+std::vector<std::string> started_inside(const std::string& self, const std::string& channel, char** words) {
+    std::vector<std::string> all{self, "inside", channel};
     for (; *words != nullptr; ++words) {
         all.emplace_back(*words);
     }
     return all;
 }
 
+const std::string& shown_self() {
+    static const std::string path = std::string(Room::kShared) + "/isolate";
+    return path;
+}
+
+// A container's name, which runtimes also give to sockets that others of this system see.
+std::string new_name() {
+    std::uint64_t number = 0;
+    check(getrandom(&number, sizeof number, 0) == sizeof number, "getrandom");
+    return "nodewise-" + std::to_string(number);
+}
+
 std::vector<std::string> runtime_words(const Spec& spec, const Room* room, const std::string& folder, char** words) {
     std::vector<std::string> all;
+    const std::string name = new_name();
+    // who does not show us inside shows all of the system
+    const bool shown = std::find(spec.words.begin(), spec.words.end(), "{self}") != spec.words.end();
     for (std::string word : spec.words) {
         if (word == "{program}") {
-            const auto inside = started_inside("fd:" + std::to_string(kChannel), words);
+            const auto inside = started_inside(shown ? shown_self() : own_path(), "fd:" + std::to_string(kChannel), words);
             all.insert(all.end(), inside.begin(), inside.end());
             continue;
         }
         replace_all(word, "{self}", own_path());
         replace_all(word, "{cwd}", folder);
+        replace_all(word, "{id}", name);
         replace_all(word, "{scratch}", room == nullptr ? "" : room->scratch());
         all.push_back(std::move(word));
     }
@@ -86,7 +104,7 @@ std::vector<std::string> runtime_words(const Spec& spec, const Room* room, const
 void write_bundle(const Spec& spec, const Room& room, const std::string& folder, char** words) {
     json config = spec.config;
     json& process = config["process"];
-    process["args"] = started_inside(std::string(Room::kShared) + "/report", words);
+    process["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
     process["env"] = environment();
     process["cwd"] = folder;
     std::ofstream file(room.scratch() + "/config.json");
@@ -146,7 +164,7 @@ class Guest final : public Watch {
             std::ofstream(folder() + "/" + name).flush();
         }
         json job = spec.guest;
-        job["args"] = started_inside(std::string(Room::kShared) + "/report", words);
+        job["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
         job["env"] = environment();
         job["cwd"] = cwd;
         write_archive(spec.initrd, room.scratch() + "/initrd",
@@ -210,13 +228,31 @@ std::string read_file(const std::string& path) {
     return text.str();
 }
 
-pid_t start(const std::vector<std::string>& texts, int channel, const sigset_t& before) {
-    std::vector<char*> words;
-    words.reserve(texts.size() + 1);
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> found;
+    found.reserve(texts.size() + 1);
     for (const std::string& text : texts) {
-        words.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execvp does not write
+        found.push_back(const_cast<char*>(text.c_str()));  // NOLINT: execvpe does not write
     }
-    words.push_back(nullptr);
+    found.push_back(nullptr);
+    return found;
+}
+
+// What a runtime gets of the variables where the program has its own from a file: TMPDIR or a preload are not for it.
+std::vector<std::string> of_the_runtime() {
+    std::vector<std::string> found;
+    for (const std::string& one : environment()) {
+        if (one.rfind("PATH=", 0) == 0 || one.rfind("HOME=", 0) == 0 || one.rfind("NODEWISE_", 0) == 0) {
+            found.push_back(one);
+        }
+    }
+    return found;
+}
+
+pid_t start(const std::vector<std::string>& texts, const std::vector<std::string>& variables, int channel,
+            const sigset_t& before) {
+    const std::vector<char*> words = pointers(texts);
+    const std::vector<char*> names = pointers(variables);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid == 0) {
@@ -228,7 +264,7 @@ pid_t start(const std::vector<std::string>& texts, int channel, const sigset_t& 
             _exit(kCannotStart);
         }
         sigprocmask(SIG_SETMASK, &before, nullptr);
-        execvp(words[0], words.data());
+        execvpe(words[0], words.data(), names.data());
         // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
         std::fprintf(stderr, "%s cannot be started: %s\n", words[0], std::strerror(errno));
         _exit(kCannotStart);
@@ -332,7 +368,8 @@ End keep(const Spec& spec, const Room* room, const std::string& folder, char** w
         sigaddset(&held, number);
     }
     sigprocmask(SIG_BLOCK, &held, &before);
-    const pid_t pid = start(runtime_words(spec, room, folder, words), channel[1], before);
+    const std::vector<std::string> variables = room == nullptr ? environment() : of_the_runtime();
+    const pid_t pid = start(runtime_words(spec, room, folder, words), variables, channel[1], before);
     check(pid > 0, "fork");
     close(channel[1]);
     const int status = wait_for(pid, watch.get(), held);

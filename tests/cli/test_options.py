@@ -82,6 +82,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--input": ("FILE", "standard input"),
     "--interval": ("TIME", "between samples"),
     "--json": ("flag", "the answer as JSON on standard output"),
+    "--isolation": ("KIND[,OPTION...]", "container or virtual machine"),
     "--junit": ("FILE", "JUnit's XML"),
     "--launcher": ("openmpi|mpich|intelmpi|srun|aprun", "what starts ranks"),
     "--limit": ("NAME=SIZE", "resource limit"),

@@ -56,7 +56,7 @@ def test_nothing_is_left(kind: str, victim: str, tmp_path: Path) -> None:
     command = ["sh", "-c", f"touch {tmp_path}/began; sleep 120"]
     process = subprocess.Popen(
         [*words, "--out", str(tmp_path / "out"), "--", *command],
-        env={**os.environ, "TOKEN": word, "TMPDIR": str(temporary)},
+        env={**os.environ, "NODEWISE_TOKEN": word, "TMPDIR": str(temporary)},
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -95,7 +95,7 @@ def test_nothing_is_left_of_one_that_ends_well(kind: str, tmp_path: Path) -> Non
         *("run", "-r", "1", "-w", "0", "--isolation", kind, "--accept-disturbed", "--out", str(tmp_path / "out")),
         *("--", "sh", "-c", "sleep 100 & exit 0"),
         cwd=tmp_path,
-        env={**os.environ, "TOKEN": word, "TMPDIR": str(temporary)},
+        env={**os.environ, "NODEWISE_TOKEN": word, "TMPDIR": str(temporary)},
     )
     assert told.returncode == 0, told.stderr
     assert bearing(word) == []

@@ -2,6 +2,7 @@
 """What a program sees of itself where it is isolated is what it sees as a plain process, but for the system around it."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def test_seconds_that_it_prints_are_those_that_count(kind: str, tmp_path: Path) 
     assert (sample.seconds, sample.source) == (0.125, "program") and STARTUP in sample.metrics
 
 
-@pytest.mark.parametrize(("end", "error"), [("exit 7", "exit code 7"), ("kill -SEGV $$", "killed by signal 11 (SIGSEGV)")])
+@pytest.mark.parametrize(
+    ("end", "error"), [("exit 7", "exit code 7"), ("kill -SEGV $$", "killed by signal 11 (SIGSEGV)")]
+)
 def test_its_end_is_told_as_it_was(kind: str, end: str, error: str, tmp_path: Path) -> None:
     with IsolatedLauncher(RunOptions(cwd=tmp_path)) as launcher:
         sample = launcher.run(_setting(kind, "sh", "-c", end), timeout_s=_LIMIT_S)
@@ -70,8 +73,6 @@ def test_input_variables_arguments_and_directory_go_through(kind: str, tmp_path:
 
 
 def test_what_it_expects_and_finds_wrong_is_told(kind: str, tmp_path: Path) -> None:
-    import re
-
     with IsolatedLauncher(RunOptions(cwd=tmp_path, expect=re.compile("right"))) as launcher:
         assert launcher.run(_setting(kind, "echo", "right"), timeout_s=_LIMIT_S).ok
         wrong = launcher.run(_setting(kind, "echo", "left"), timeout_s=_LIMIT_S)
@@ -95,7 +96,7 @@ def test_a_volume_may_be_read_only(kind: str, tmp_path: Path) -> None:
 
 def test_it_has_no_network_unless_that_is_asked_for(kind: str, tmp_path: Path) -> None:
     program = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.settimeout(0.2); print(len(socket.if_nameindex()))"
-    count = len(os.listdir("/sys/class/net"))
+    count = len(list(Path("/sys/class/net").iterdir()))
     if count < 2 or kind == "gvisor":
         pytest.skip("there is nothing to see but the loopback, or the runtime shows its own")
     text = f'{sys.executable} -c "{program}" > {tmp_path}/n 2>&1'

@@ -32,7 +32,9 @@ def find_kernel(environment: Mapping[str, str] | None = None) -> GuestKernel:
     variables = os.environ if environment is None else environment
     named = variables.get(KERNEL_VARIABLE)
     release = os.uname().release
-    found = [Path(named)] if named else [Path(f"/boot/vmlinuz-{release}"), *sorted(Path("/boot").glob("vmlinuz-*"))[::-1]]
+    found = (
+        [Path(named)] if named else [Path(f"/boot/vmlinuz-{release}"), *sorted(Path("/boot").glob("vmlinuz-*"))[::-1]]
+    )
     for file in found:
         version = file.name.partition("-")[2]
         modules = file.parent.parent / "lib" / "modules" / version
@@ -59,7 +61,9 @@ def _content(path: Path) -> bytes:
     if path.suffix == ".xz":
         return lzma.decompress(data)
     if path.suffix != ".ko":
-        raise UnavailableError(f"the module {path} is compressed in a way that is not read here", "unpack it next to it")
+        raise UnavailableError(
+            f"the module {path} is compressed in a way that is not read here", "unpack it next to it"
+        )
     return data
 
 
@@ -119,9 +123,7 @@ def initrd(kernel: GuestKernel, names: tuple[str, ...]) -> bytes:
     return bytes(archive)
 
 
-def _add(
-    archive: bytearray, number: int, name: str, mode: int, data: bytes, device: tuple[int, int] = (0, 0)
-) -> None:
+def _add(archive: bytearray, number: int, name: str, mode: int, data: bytes, device: tuple[int, int] = (0, 0)) -> None:
     """One entry: thirteen numbers in hexadecimal, the name and the data, each padded to four bytes (cpio(5))."""
     path = name.encode() + b"\0"
     numbers = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)

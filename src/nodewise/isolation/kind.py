@@ -15,7 +15,7 @@ from nodewise.base.meant import meant
 from nodewise.base.registry import Registry
 
 #: What of a start's words is put in when it is started: see `native/isolation/spec.h`.
-PROGRAM, SELF, CWD, SCRATCH = "{program}", "{self}", "{cwd}", "{scratch}"
+PROGRAM, SELF, CWD, SCRATCH, ID = "{program}", "{self}", "{cwd}", "{scratch}", "{id}"
 
 
 @dataclass(frozen=True)

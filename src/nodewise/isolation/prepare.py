@@ -136,9 +136,7 @@ def words_around(
 
     kind = isolation_kind(isolation)
     way = working_way(kind, isolation.way)
-    request = request_of(
-        isolation, kind, way.name, program=program, processors=processors, environment=environment
-    )
+    request = request_of(isolation, kind, way.name, program=program, processors=processors, environment=environment)
     return Prepared(start_of(kind, request), request, reported=False).words
 
 

@@ -84,7 +84,9 @@ def _volume(text: str, folder: Path) -> str:
     if not whole.exists():
         raise InputError(f"--isolation: the volume {path} is not there", "name a folder or a file of this system")
     if "," in str(whole) or str(whole) == "/":
-        raise InputError(f"--isolation: {whole} cannot be a volume", "name a folder below /, without a comma in its name")
+        raise InputError(
+            f"--isolation: {whole} cannot be a volume", "name a folder below /, without a comma in its name"
+        )
     return str(whole) if writable else f"{whole}:ro"
 
 

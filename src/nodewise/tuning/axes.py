@@ -163,16 +163,15 @@ class Options:
 
     def _make(self, names: Sequence[str]) -> list[Option]:
         found: dict[str, Option] = {}
+        made: dict[str, Callable[[], Option]] = {"ranks": self._ranks, "isolation": self._isolation}
         parameters = dict(self._wanted.parameters)
         if self._wanted.build and "flags" in names_in(self._wanted.build) and "flags" not in parameters:
             parameters["flags"] = FLAGS
         for name in names:
             if name in _KNOWN:
                 found[name] = self._known(name)
-            elif name == "ranks":
-                found[name] = self._ranks()
-            elif name == "isolation":
-                found[name] = isolation_option(self._wanted.isolation, self._holding.ranked is not None)
+            elif name in made:
+                found[name] = made[name]()
             elif name in self._knobs:
                 found[name] = _knob_option(self._knobs[name])
             elif name == "knobs":
@@ -229,6 +228,9 @@ class Options:
         natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
         values = tuple(sorted(natural))
         return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
+
+    def _isolation(self) -> Option:
+        return isolation_option(self._wanted.isolation, self._holding.ranked is not None)
 
     def _with_effect(self, options: list[Option]) -> list[Option]:
         """Those that the program would notice: one without OpenMP has its threads only by their mask."""

@@ -100,7 +100,11 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 @click.option("--via", default="auto", metavar="auto|openmp|preload|mask", help="How COMMAND's threads are bound.")
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--isolation", metavar="KIND[,OPTION...]", help="Run COMMAND in a container or virtual machine: bwrap, runc,volume=DIR …")
+@click.option(
+    "--isolation",
+    metavar="KIND[,OPTION...]",
+    help="Run COMMAND in a container or virtual machine: bwrap, runc,volume=DIR …",
+)
 @click.option("--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
 @json_option("the places")

@@ -10,7 +10,20 @@ _INSIDE = "/run/nodewise/isolate"
 
 
 def _start(request: Request) -> Start:
-    words = [request.runtime, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"]
+    words = [
+        request.runtime,
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/tmp",
+        "--tmpfs",
+        "/run",
+    ]
     for volume in request.volumes:
         words += ["--bind" if volume.writable else "--ro-bind", volume.path, volume.path]
     words += ["--ro-bind", SELF, _INSIDE, "--unshare-all", *(["--share-net"] if request.network else [])]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.isolation.kind import SCRATCH, Kind, Request, Start, Way
+from nodewise.isolation.kind import ID, SCRATCH, Kind, Request, Start, Way
 from nodewise.isolation.oci import bundle_config
 
 
@@ -11,7 +11,7 @@ def _start(request: Request) -> Start:
     words = (
         *(request.runtime, "--ignore-cgroups", f"--platform={request.way}"),
         *(f"--network={'host' if request.network else 'none'}", "--root", f"{SCRATCH}/state"),
-        *("run", "--bundle", SCRATCH, "nodewise"),
+        *("run", "--bundle", SCRATCH, ID),
     )
     config = bundle_config(request)
     # its root is one file system to it, so that read-only would hold for volumes, too; ours is read-only by itself

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from nodewise.isolation.kind import SCRATCH, Kind, Request, Start
+from nodewise.isolation.kind import ID, SCRATCH, Kind, Request, Start
 from nodewise.isolation.oci import bundle_config
 from nodewise.isolation.qemu import no_kvm
 
 
 def _start(request: Request) -> Start:
-    words = (request.runtime, "--root", f"{SCRATCH}/state", "run", "--bundle", SCRATCH, "nodewise")
+    words = (request.runtime, "--root", f"{SCRATCH}/state", "run", "--bundle", SCRATCH, ID)
     return Start(words, scratch=True, config=bundle_config(request))
 
 

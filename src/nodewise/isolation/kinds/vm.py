@@ -13,4 +13,6 @@ def _start(request: Request) -> Start:
     return guest_start(request, "q35", "pci", _MODULES)
 
 
-KIND = Kind("vm", "a virtual machine of QEMU (q35)", ("qemu-system-x86_64",), "qemu-system-x86", _start, WAYS, guest=True)
+KIND = Kind(
+    "vm", "a virtual machine of QEMU (q35)", ("qemu-system-x86_64",), "qemu-system-x86", _start, WAYS, guest=True
+)
