@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "study.h"
+
+namespace {
+
+constexpr nw_variant kVariants[] = {
+    {.name = "direct", .run = isolation::direct},
+};
+
+constexpr nw_study kStudy{
+    .abi = NW_ABI,
+    .name = "isolation",
+    .layout = isolation::layout,
+    .fill = isolation::fill,
+    .reset = isolation::reset,
+    .check = isolation::check,
+    .work = isolation::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
+};
+
+}  // namespace
+
+const nw_study* nodewise_study(void) { return &kStudy; }
