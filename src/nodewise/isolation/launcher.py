@@ -10,6 +10,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.isolation.kind import Kind, Way
+from nodewise.isolation.once import around
 from nodewise.isolation.prepare import Prepared, isolation_kind, request_of, start_of
 from nodewise.isolation.probe import working_way
 from nodewise.runner.find_program import find_program
@@ -95,13 +96,8 @@ class IsolatedLauncher(JobLauncher):
 
 def _timed_inside(sample: Sample, report: Mapping[str, Any]) -> Sample:
     """The sample with what was seen inside, and what lies before and after that as metrics."""
-    begin, end = report["begin"], report["end"]
-    if not report["opened"] <= begin:
-        # a clock of its own inside: what it says was seen by ours, too
-        begin, end = report.get("seen_begin", begin), report.get("seen_end", end)
-    metrics = {**sample.metrics, STARTUP: begin - report["opened"]}
-    if "closed" in report:
-        metrics[TEARDOWN] = report["closed"] - end
+    startup, teardown = around(report)
+    metrics = {**sample.metrics, STARTUP: startup, **({TEARDOWN: teardown} if teardown is not None else {})}
     usage = {**sample.usage, **{name: report[name] for name in ("user_s", "system_s", "peak_bytes")}}
     seconds = report["wall_s"] if sample.source == "wall" else sample.seconds
     return replace(sample, seconds=seconds, metrics=metrics, usage=usage)

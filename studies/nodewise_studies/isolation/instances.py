@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from nodewise.isolation.once import tree_of
 from nodewise.isolation.prepare import Prepared
-from nodewise.runner.proc_files import children_of
 
 _LIMIT_S = 120.0
 _PAUSE_S = 0.02
@@ -51,7 +51,7 @@ def at_once(prepare: Callable[[], Prepared], words: Sequence[str], count: int) -
         _wait_until_begun(made, running)
         seen: dict[str, float] = {}
         for process in running:
-            for pid in _tree(process.pid):
+            for pid in tree_of(process.pid):
                 for name, value in memory_of(pid).items():
                     seen[name] = seen.get(name, 0.0) + value / count
         return seen
@@ -77,17 +77,10 @@ def _has_begun(made: Prepared, process: subprocess.Popen[bytes]) -> bool:
     if "seen_begin" in made.report():
         return True
     names = set()
-    for pid in _tree(process.pid):
+    for pid in tree_of(process.pid):
         with suppress(OSError):
             names.add(Path(f"/proc/{pid}/comm").read_text().strip())
     return "sleep" in names
-
-
-def _tree(root: int) -> list[int]:
-    found = [root]
-    for pid in found:
-        found += [child for child in children_of(pid) if child not in found]
-    return found
 
 
 def memory_of(pid: int, root: Path = Path("/")) -> dict[str, float]:

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.base.errors import UnavailableError
 from nodewise.base.native import native_path
-from nodewise.isolation.kind import PROGRAM, Kind, Start, all_kinds, kind_of
-from nodewise.isolation.prepare import Prepared, request_of, start_of
-from nodewise.isolation.probe import working_way
-from nodewise.runner.isolation import PROCESS, Isolation
+from nodewise.isolation.kind import Kind, Way, all_kinds, kind_of
+from nodewise.isolation.once import around, prepared_once, way_of, why_not
+from nodewise.isolation.prepare import Prepared
 from nodewise.studies.discovery import binary_of
 
 from .instances import at_once
@@ -38,8 +36,7 @@ class State:
     """A kind that works, and what its last run gave."""
 
     kind: Kind
-    way: str
-    emulated: bool
+    way: Way
     knobs: list[str]
     starts: int
     instances: int
@@ -52,36 +49,21 @@ class State:
 
 def contenders() -> Mapping[str, str | None]:
     """All kinds, each with the reason why it does not work here."""
-    return {name: _why_not(kind) for name, kind in all_kinds().items()}
-
-
-def _why_not(kind: Kind) -> str | None:
-    if kind.start is None:
-        return None
-    try:
-        working_way(kind)
-    except UnavailableError as problem:
-        return f"{problem.what} ({problem.hint})" if problem.hint else problem.what
-    return None
+    return {name: why_not(name) for name in all_kinds()}
 
 
 def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> State:
     """The kernel runs in one thread, whatever `threads` is."""
     del threads
     kind = kind_of(point["contender"])
-    way = working_way(kind) if kind.start is not None else kind.ways[0]
     knobs = [f"{name}={point[name]}" for name in _KNOBS if name in point]
     starts, instances = int(point["starts"]), int(point["instances"])
-    return State(kind, way.name, way.emulated, knobs, starts, instances, int(inputs["first"][0]))
+    return State(kind, way_of(kind), knobs, starts, instances, int(inputs["first"][0]))
 
 
 def prepared(state: State, program: str) -> Prepared:
-    """What starts the file `program` in the state's kind; a plain process is started and timed by the same program."""
-    files = ",".join(str(path) for path in (binary_of(_FOLDER), native_path("nodewise-worker")))
-    volumes = tuple(f"{path}:ro" for path in files.split(",") if path.startswith(("/tmp/", "/run/")))
-    request = request_of(Isolation(state.kind.name, volumes), state.kind, state.way, program=program, cwd=Path("/"))
-    start = Start((PROGRAM,)) if state.kind.name == PROCESS else start_of(state.kind, request)
-    return Prepared(start, request)
+    """What starts the file `program` in the state's kind."""
+    return prepared_once(state.kind, state.way, program, (binary_of(_FOLDER), native_path("nodewise-worker")))
 
 
 def _started(state: State, words: list[str]) -> tuple[str, dict[str, Any]]:
@@ -97,11 +79,9 @@ def _started(state: State, words: list[str]) -> tuple[str, dict[str, Any]]:
     if done.returncode != 0 or report.get("exit_code") != 0:
         said = (done.stderr or done.stdout).decode(errors="replace").strip()[-300:]
         raise FailedError(f"{state.kind.name}: exit code {done.returncode}: {said}")
-    # a clock of its own inside: what it says was seen by ours, too
-    own = report["begin"] < report["opened"]
-    begin, end = (report["seen_begin"], report["seen_end"]) if own else (report["begin"], report["end"])
-    state.startups.append(begin - report["opened"])
-    state.teardowns.append(report["closed"] - end)
+    startup, teardown = around(report)
+    state.startups.append(startup)
+    state.teardowns.append(teardown or 0.0)
     return done.stdout.decode(errors="replace"), report
 
 
@@ -135,7 +115,7 @@ def metrics(state: State) -> dict[str, float]:
         "startup_p50_s": float(np.percentile(state.startups, 50)),
         "startup_p99_s": float(np.percentile(state.startups, 99)),
         "teardown_p50_s": float(np.percentile(state.teardowns, 50)),
-        "for_scale": float(state.emulated),
+        "for_scale": float(state.way.emulated),
     }
     sleep = shutil.which("sleep") or "/bin/sleep"
     count = 1

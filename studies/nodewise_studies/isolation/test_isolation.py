@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nodewise_studies.isolation import instances, isolated
-from nodewise_studies.isolation.study import STUDY, reference, report, select
 
 from nodewise.base.errors import UnavailableError
 from nodewise.isolation.kind import kind_of
 from nodewise.isolation.probe import working_way
+from nodewise_studies.isolation import instances, isolated
+from nodewise_studies.isolation.study import STUDY, reference, report, select
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7, 1000])
