@@ -17,8 +17,8 @@ void pad(std::string& text) { text.append((kAligned - text.size() % kAligned) % 
 // Thirteen numbers in hexadecimal, the name and the data, each padded (cpio(5), "New ASCII Format").
 void add(std::string& archive, const std::string& name, unsigned mode, const std::string& data) {
     std::array<char, 128> head{};
-    std::snprintf(head.data(), head.size(), "070701%08x%08x%08x%08x%08x%08x%08zx%08x%08x%08x%08x%08zx%08x", 0U, mode, 0U,
-                  0U, 1U, 0U, data.size(), 0U, 0U, 0U, 0U, name.size() + 1, 0U);
+    std::snprintf(head.data(), head.size(), "070701%08x%08x%08x%08x%08x%08x%08zx%08x%08x%08x%08x%08zx%08x", 0U, mode,
+                  0U, 0U, 1U, 0U, data.size(), 0U, 0U, 0U, 0U, name.size() + 1, 0U);
     archive += head.data();
     archive += name;
     archive += '\0';

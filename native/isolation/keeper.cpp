@@ -88,7 +88,8 @@ std::vector<std::string> runtime_words(const Spec& spec, const Room* room, const
     const bool shown = std::find(spec.words.begin(), spec.words.end(), "{self}") != spec.words.end();
     for (std::string word : spec.words) {
         if (word == "{program}") {
-            const auto inside = started_inside(shown ? shown_self() : own_path(), "fd:" + std::to_string(kChannel), words);
+            const auto inside =
+                started_inside(shown ? shown_self() : own_path(), "fd:" + std::to_string(kChannel), words);
             all.insert(all.end(), inside.begin(), inside.end());
             continue;
         }
@@ -112,7 +113,8 @@ void write_bundle(const Spec& spec, const Room& room, const std::string& folder,
     check(static_cast<bool>(file.flush()), "cannot write config.json");
 }
 
-// Notes by our clock when the report says that the program has begun and ended: what is inside may have a clock of its own.
+// Notes by our clock when the report says that the program has begun and ended: what is inside may have a clock of its
+// own.
 class Watch {
   public:
     Watch(std::string folder, int report)
@@ -287,7 +289,8 @@ bool reap(pid_t wanted, int& status) {
 
 int wait_for(pid_t pid, Watch* watch, const sigset_t& held) {
     const int signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    std::array<pollfd, 2> watched{pollfd{signals, POLLIN, 0}, pollfd{watch == nullptr ? -1 : watch->descriptor(), POLLIN, 0}};
+    std::array<pollfd, 2> watched{pollfd{signals, POLLIN, 0},
+                                  pollfd{watch == nullptr ? -1 : watch->descriptor(), POLLIN, 0}};
     int status = 0;
     while (!reap(pid, status)) {
         poll(watched.data(), watched.size(), -1);

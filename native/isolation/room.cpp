@@ -112,7 +112,8 @@ Room::Room(const Spec& spec) {
     check(unshare(CLONE_NEWNS) == 0, "the system gives this process no mounts of its own");
     // nothing that is mounted from here on is seen outside, and nothing from outside comes in
     check(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "cannot keep mounts apart");
-    const auto spare = std::find_if(kSpare.begin(), kSpare.end(), [](const char* path) { return fs::is_directory(path); });
+    const auto spare =
+        std::find_if(kSpare.begin(), kSpare.end(), [](const char* path) { return fs::is_directory(path); });
     errno = ENOENT;
     check(spare != kSpare.end(), "there is no folder to mount onto");
     scratch_ = *spare;

@@ -2,10 +2,9 @@
 // What nodewise-isolate is told: how a program is to be isolated, as the engine writes it.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace nodewise {
 
@@ -18,9 +17,9 @@ struct Volume {
 struct Spec {
     // The file that gets the report; empty where nobody reads one.
     std::string report;
-    // The runtime's words: {scratch} is a folder in memory that only it sees, {cwd} the directory to run in, {id} a new name; {program} stands
-    // for the words of the program, started by us inside, and {self} is our file, to be shown as /run/nodewise/isolate:
-    // where no word is {self}, we are seen inside where we are.
+    // The runtime's words: {scratch} is a folder in memory that only it sees, {cwd} the directory to run in, {id} a new
+    // name; {program} stands for the words of the program, started by us inside, and {self} is our file, to be shown as
+    // /run/nodewise/isolate: where no word is {self}, we are seen inside where we are.
     std::vector<std::string> words;
     // Whether the runtime gets mounts, processes and a folder in memory of its own, which end with it.
     bool scratch = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 #include "constants.h"
@@ -7,6 +8,9 @@
 
 namespace isolation {
 namespace {
+
+// Numbers whose sum compute begins with.
+constexpr std::uint64_t kFirst = 64;
 
 Kernel kernel_of(const nw_run* run) {
     const char* text = nw_text(run, "kernel");
@@ -23,13 +27,13 @@ Task task_of(const nw_run* run) {
     return {kernel_of(run),
             static_cast<std::uint64_t>(nw_number(run, "rounds", 1)),
             kib * 1024 / sizeof(std::uint64_t),
-            first == nullptr ? 0 : *first,
+            first == nullptr ? 0 : std::accumulate(first, first + kFirst, std::uint64_t{0}),
             static_cast<std::uint64_t*>(nw_data(run, "array")),
             static_cast<std::uint64_t*>(nw_data(run, "result"))};
 }
 
-// The generator jumps: so many steps are one step with another factor (F. Brown, "Random number generation with arbitrary
-// strides", 1994).
+// The generator jumps: so many steps are one step with another factor (F. Brown, "Random number generation with
+// arbitrary strides", 1994).
 std::uint64_t expected(const Task& task) {
     if (task.kernel == Kernel::memory) {
         return task.rounds * task.words;
@@ -55,14 +59,17 @@ std::uint64_t expected(const Task& task) {
 int layout(nw_run* run) {
     const auto kib = static_cast<std::uint64_t>(nw_number(run, "kib", 1));
     const bool memory = kernel_of(run) == Kernel::memory;
-    nw_declare(run, "first", NW_I64, NW_INPUT, 1);
+    nw_declare(run, "first", NW_I64, NW_INPUT, kFirst);
     nw_declare(run, "array", NW_I64, NW_SCRATCH, memory ? kib * 1024 / sizeof(std::uint64_t) : 1);
     nw_declare(run, "result", NW_I64, NW_OUTPUT, 1);
     return 0;
 }
 
 int fill(nw_run* run) {
-    *static_cast<std::uint64_t*>(nw_data(run, "first")) = nw_random(run->seed, 0);
+    auto* first = static_cast<std::uint64_t*>(nw_data(run, "first"));
+    for (std::uint64_t i = 0; i < kFirst; ++i) {
+        first[i] = nw_random(run->seed, i);
+    }
     return 0;
 }
 
@@ -78,10 +85,10 @@ int reset(nw_run* run) {
 int check(nw_run* run) {
     const Task task = task_of(run);
     const std::uint64_t wanted = expected(task);
-    return *task.result == wanted ? 0
-                                  : nw_fail(run, "the result is %llu in place of %llu",
-                                            static_cast<unsigned long long>(*task.result),
-                                            static_cast<unsigned long long>(wanted));
+    return *task.result == wanted
+               ? 0
+               : nw_fail(run, "the result is %llu in place of %llu", static_cast<unsigned long long>(*task.result),
+                         static_cast<unsigned long long>(wanted));
 }
 
 void work(const nw_run* run, nw_work* out) {

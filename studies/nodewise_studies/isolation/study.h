@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three kernels whose result is known without them: what a processor, memory and the system's calls cost, isolated or not.
+// Three kernels whose result is known without them: what a processor, memory and the system's calls cost, isolated or
+// not.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct Task {
     Kernel kernel;
     std::uint64_t rounds;
     std::uint64_t words;  // of the array that memory is about
-    std::uint64_t first;  // what compute begins with
+    std::uint64_t first;  // what compute begins with: the sum of the input
     std::uint64_t* array;
     std::uint64_t* result;
 };
