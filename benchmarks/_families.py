@@ -118,7 +118,9 @@ def families() -> list[Family]:
         Family("another machine", 120, _bound("another machine", _any_size)),
         Family("noise of the input", 120, _bound("noisy", _wide, noise=lambda r: {"sigma": r.uniform(0.01, 0.1)})),
         Family("one value flips", 120, _knobs("flipped", _FLIPPED), _knobs("not flipped", _EFFECTS)),
-        Family("all signs flip", 120, _knobs("signs", _EFFECTS), _knobs("turned", {k: -v for k, v in _EFFECTS.items()})),
+        Family(
+            "all signs flip", 120, _knobs("signs", _EFFECTS), _knobs("turned", {k: -v for k, v in _EFFECTS.items()})
+        ),
         Family("other threads", 120, plenty, starved),
     ]
 

@@ -48,9 +48,7 @@ class Outcome:
     trace: list[tuple[int, float]]
 
 
-def transferred(
-    one: Case, best: float, seed: int, runs: int, folder: str, earlier: Sequence[Earlier] = ()
-) -> Outcome:
+def transferred(one: Case, best: float, seed: int, runs: int, folder: str, earlier: Sequence[Earlier] = ()) -> Outcome:
     """Run the real tune on a member; `best` is the noiseless time of its best setting."""
     launcher = Pretending(one, 5000 + seed)
 
@@ -123,7 +121,9 @@ def judge(family: Family, seeds: int, folder: str) -> None:
         _line(family.name, runs, "from history" + (", misleading" * family.misleads), with_some, held)
         if share == 1.0:
             before, after = (_reached(o, base + SAME, family.runs) for o in (with_none, with_some))
-            print(f"{'':<21}the leader's median regret is {base + SAME:.2f} % after {before or '–'} runs, {after or '–'} from history")
+            print(
+                f"{'':<21}the leader's median regret is {base + SAME:.2f} % after {before or '–'} runs, {after or '–'} from history"
+            )
 
 
 def _line(name: str, runs: int, start: str, outcomes: Sequence[Outcome], held: str = "") -> None:

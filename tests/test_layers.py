@@ -22,6 +22,7 @@ LAYERS = [
         "studies",
     ),
     *(
+        "isolation",
         "quiet",
         "fabric",
         "nodes",
@@ -36,7 +37,19 @@ LAYERS = [
         "cli",
     ),
 ]
-NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "transport", "worker", "bindings", "fuzz"]
+NATIVE = [
+    "abi",
+    "simd_math",
+    "simd",
+    "machine",
+    "pin",
+    "runner",
+    "isolation",
+    "transport",
+    "worker",
+    "bindings",
+    "fuzz",
+]
 #: The one door to the native core, and who may look for its files.
 CORE_USERS = {"machine/hwloc.py", "machine/sources.py", "base/native.py"}
 
@@ -147,7 +160,7 @@ def test_the_other_distribution_holds_studies_alone() -> None:
 
 def test_a_study_imports_the_engine_and_its_own_files_by_a_dot() -> None:
     """Then its folder runs wherever it lies; what imports it are its tests alone."""
-    allowed = {"base", "machine", "statistics", "studies"}
+    allowed = {"base", "isolation", "machine", "statistics", "studies"}
     for own in _folders_of_studies():
         for path in own.rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):

@@ -83,6 +83,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--input": ("FILE", "standard input"),
     "--interval": ("TIME", "between samples"),
     "--json": ("flag", "the answer as JSON on standard output"),
+    "--isolation": ("KIND[,OPTION...]", "container or virtual machine"),
     "--junit": ("FILE", "JUnit's XML"),
     "--launcher": ("NAME", "what starts ranks"),
     "--limit": ("NAME=SIZE", "resource limit"),
@@ -156,6 +157,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
 }
 #: A name that means more than one thing, and why.
 KNOWN = {
+    "--isolation": "of all runs in run, compare and tune, of which several may be tried; of the one COMMAND of place",
     "--machine": "a machine that is not this one; in history those on which something was measured, by a part of their names",
     "--max-runs": "of each command in compare and confirm as in hyperfine; of all settings together in tune, whose runs it bounds",
     "-c": "--cleanup in compare as in hyperfine; likwid's expression in place, as in likwid-pin",

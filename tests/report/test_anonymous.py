@@ -14,6 +14,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer, inherited_facts
 from nodewise.records.sample_lines import Neighbour, Plan
+from nodewise.runner.isolation import Isolation
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.encoding import encode
@@ -57,6 +58,7 @@ def _tune(folder: Path) -> None:
         "parameters": {k: values[k] for k in ("zqparamzq", "size")},
         "variables": {"ZQSWITCHZQ": ["zqonzq", "zqoffzq"]},
         "build": "make zqbuildzq",
+        "isolation": ["runc,volume=/home/zqvolumezq/zqdatazq:ro"],
         "constraints": ["zqparamzq == 'zqonezq' or threads > 1"],
     }
     axes = {**values, "ZQSWITCHZQ": ["unset", "zqonzq", "zqoffzq"]}
@@ -73,6 +75,7 @@ def _tune(folder: Path) -> None:
             {"zqparamzq": p, "size": "2K", "threads": 2, "ZQSWITCHZQ": "zqonzq"},
             {"ZQSWITCHZQ": "zqonzq", "ZQVARZQ": "zqvaluezq", "OMP_NUM_THREADS": "2"},
             build="make zqbuildzq FLAGS=-O2",
+            isolation=Isolation("runc", ("/home/zqvolumezq/zqdatazq:ro",)),
         )
         for p in ("zqonezq", "zqtwozq")
     ]

@@ -76,7 +76,7 @@ class _Words:
                 self.named(_NAMED[keyword], value)
             elif keyword in _FLAGS:
                 self.flag(keyword, bool(value))
-            elif keyword in ("show", "over_ranks") and isinstance(value, Sequence):
+            elif keyword in ("show", "over_ranks", "isolation") and isinstance(value, Sequence):
                 for one in value:
                     self.option(keyword, one)
             elif isinstance(value, float):

@@ -19,8 +19,9 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_outp
 from nodewise.base.errors import InputError
 from nodewise.experiments import compare as comparer
 from nodewise.experiments.compare import CompareQuestion
-from nodewise.experiments.contenders import Contender, make_contenders
+from nodewise.experiments.contenders import Contender, isolated, make_contenders
 from nodewise.experiments.progress import Progress
+from nodewise.isolation.prepare import check_rankable
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
@@ -95,11 +96,13 @@ def prepare_compare(
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
     if any_machine and baseline is None:
         raise InputError("--any-machine would do nothing", "it is for the comparison with a --baseline")
+    for one in run.isolation:
+        check_rankable(one)
     accepted = accepted_codes(ignore_failure, accept_codes)
     codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
     question = CompareQuestion(
-        contenders=tuple(contenders),
+        contenders=tuple(isolated(contenders, run.isolation)),
         machine=load_machine(),
         out=out,
         budget=Budget(seconds_of(BUDGET if budget is None else budget, "--budget")),
@@ -210,7 +213,7 @@ def compare(
             "accept_codes": accept_codes,
             "seed": seed,
         }
-        check_enough(len(contenders), baseline is not None or bool(parameters))
+        check_enough(len(contenders) * max(1, len(run.isolation)), baseline is not None or bool(parameters))
         if any(map(is_call, contenders)):
             if parameters or shell:
                 raise InputError(

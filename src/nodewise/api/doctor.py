@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from nodewise.base.errors import UnavailableError
+from nodewise.isolation.kind import Kind, all_kinds, search_path
+from nodewise.isolation.probe import working_way
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
 
@@ -70,6 +73,7 @@ def diagnose(environment: Mapping[str, str] | None = None) -> Diagnosis:
         (
             *(_program(one, search) for one in _PROGRAMS),
             *(_package(*one) for one in _PACKAGES),
+            *_isolation(),
             *_of_a_run(),
             *(part() for part in _OF_THE_SYSTEM),
         )
@@ -89,6 +93,24 @@ def _package(name: str, needed_for: str, remedy: str) -> Part:
         return Part(name, needed_for, WORKS, importlib.metadata.version(name), "")
     except importlib.metadata.PackageNotFoundError:
         return Part(name, needed_for, MISSING, "not installed in this Python", remedy)
+
+
+def _isolation() -> list[Part]:
+    """The kinds of isolation, each by a start of `true` where no answer was kept."""
+    return [_kind(kind) for kind in all_kinds().values() if kind.start is not None]
+
+
+def _kind(kind: Kind) -> Part:
+    needed_for = f"--isolation {kind.name}: {kind.title}"
+    try:
+        way = working_way(kind)
+    except UnavailableError as problem:
+        there = all(shutil.which(name, path=search_path()) for name in kind.programs)
+        why = problem.what.removeprefix(f"{kind.name} does not work here: ")
+        return Part(kind.name, needed_for, OFF if there else MISSING, why, problem.hint or "")
+    how = f", {way.name}" if way.name else ""
+    emulated = ": its times mean nothing, and it is not ranked" if way.emulated else ""
+    return Part(kind.name, needed_for, WORKS, f"it starts programs{how}{emulated}", "")
 
 
 def _of_a_run() -> tuple[Part, Part]:

@@ -14,21 +14,21 @@ from nodewise.api.given import StrPath
 from nodewise.base.errors import InputError, NodewiseError
 from nodewise.base.units import format_seconds
 from nodewise.experiments.progress import Note
+from nodewise.isolation.launcher import IsolatedLauncher
 from nodewise.records.neighbours import turn
-from nodewise.runner.job import JobLauncher
 from nodewise.runner.launcher import RunOptions
 
 
 @contextmanager
 def launcher_for(
     options: RunOptions, environment: Mapping[str, str], note: Notify, wait: bool = False
-) -> Iterator[JobLauncher]:
+) -> Iterator[IsolatedLauncher]:
     """What starts programs, which inherit `environment`; at the end all that it started has ended.
 
     With `wait` it begins once no other experiment runs on this machine; `note` is called with whom it waits for.
     """
     waiting = turn(lambda who: note(Note("waiting", who))) if wait else nullcontext()
-    with waiting, closing(JobLauncher(options, environment)) as launcher:
+    with waiting, closing(IsolatedLauncher(options, environment)) as launcher:
         yield launcher
 
 

@@ -15,6 +15,8 @@ from typing import Any, TypedDict
 from nodewise.api.given import Duration, StrPath, seconds_of, split_variables
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
+from nodewise.isolation.prepare import isolation_kind
+from nodewise.runner.isolation import PROCESS, Isolation, read_isolation
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.mpi import start_words
 from nodewise.runner.objective import SECONDS, Objective, Shown
@@ -41,6 +43,8 @@ class HowToRun(TypedDict, total=False):
       experiment of nodewise runs here
     - `launcher`: start the program as `ranks` ranks, `ranks_per_node` of them on each node, by `"openmpi"`, `"mpich"`,
       `"intelmpi"`, `"srun"` or `"aprun"`; `over_ranks`: what becomes of metrics that several ranks print (`"mean"`, `"NAME=sum"`)
+    - `isolation`: run in a container or a virtual machine, `"bwrap"`, `"runc,volume=/data"`; of several `compare` runs each
+      command in each, and `tune` tries them
     """
 
     timeout: Duration | None
@@ -63,6 +67,7 @@ class HowToRun(TypedDict, total=False):
     ranks: int | None
     ranks_per_node: int | None
     over_ranks: Sequence[str]
+    isolation: str | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class RunChoice:
     are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
     quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
     `start` are the words that start ranks, to stand before those of the program; empty where none are asked for.
-    `how` are the keywords that say all this, as plain values.
+    `how` are the keywords that say all this, as plain values. `isolation` is what programs are isolated by, one after the other
+    (None: plain processes); empty where nothing is said of it.
     """
 
     options: RunOptions
@@ -85,6 +91,7 @@ class RunChoice:
     wait: bool = False
     how: Mapping[str, Any] = field(default_factory=dict)
     start: tuple[str, ...] = ()
+    isolation: tuple[Isolation | None, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -142,6 +149,7 @@ def choose_run(
     ranks: int | None = None,
     ranks_per_node: int | None = None,
     over_ranks: Sequence[str] = (),
+    isolation: str | Sequence[str] = (),
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
     given = dict(locals())
@@ -179,7 +187,23 @@ def choose_run(
     quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None
     variables = _variables(env or {})
     start = _start(launcher, ranks, ranks_per_node, {**os.environ, **variables})
-    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, plain_how(given), start)
+    isolated = _isolation([isolation] if isinstance(isolation, str) else isolation, start)
+    how = plain_how({**given, "isolation": [one.text if one else PROCESS for one in isolated]})
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, how, start, isolated)
+
+
+def _isolation(texts: Sequence[str], start: Sequence[str]) -> tuple[Isolation | None, ...]:
+    """What the texts name, each once. Raises InputError for a kind that is not known, and where ranks are started, too."""
+    found = tuple(dict.fromkeys(read_isolation(text) for text in texts))
+    for one in found:
+        if one is not None:
+            isolation_kind(one)
+    if start and any(found):
+        raise InputError(
+            "--isolation and --launcher cannot both be given: ranks are started by their launcher, outside of a container",
+            "isolate each rank instead: mpirun -n 4 nodewise place --isolation bwrap -- ./app",
+        )
+    return found
 
 
 def _start(

@@ -52,7 +52,7 @@ def plain_how(given: Mapping[str, Any]) -> dict[str, Any]:
         found["metrics"] = {name: text_of(pattern) for name, pattern in found["metrics"].items()}
     for name in ("env", "limits") & found.keys():
         found[name] = {key: str(value) for key, value in found[name].items()}
-    for name in ("show", "over_ranks") & found.keys():
+    for name in ("show", "over_ranks", "isolation") & found.keys():
         found[name] = list(found[name])
     return {name: value for name, value in found.items() if value not in ({}, [])}
 

@@ -71,7 +71,10 @@ def prepare_run(
     run, command = with_variables(run, command)
     words = (*run.start, *resolve_command(command))
     line = quoted_line(words)
-    setting = with_ranks(Setting(words, mask=mask, name=line), run.environment)
+    if len(run.isolation) > 1:
+        raise InputError("--isolation is given more than once", "to compare several: nodewise compare --isolation …")
+    isolation = run.isolation[0] if run.isolation else None
+    setting = with_ranks(Setting(words, mask=mask, name=line, isolation=isolation), run.environment)
     question = CompareQuestion(
         contenders=(Contender(setting, line),),
         machine=machine,

@@ -34,6 +34,7 @@ from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
 from nodewise.records.budget import Budget
+from nodewise.runner.isolation import PROCESS
 from nodewise.runner.launch import start_of
 from nodewise.runner.same_output import Kind
 from nodewise.tuning.axes import Wanted
@@ -141,7 +142,11 @@ def prepare_tune(
         resume=resume,
         same=run.options.same,
         wanted=Wanted(
-            {**tries, **values_of(parameters)}, values_of(env_axes, in_command=False), build, tuple(constraints)
+            {**tries, **values_of(parameters)},
+            values_of(env_axes, in_command=False),
+            build,
+            tuple(constraints),
+            tuple(one.text if one is not None else PROCESS for one in run.isolation),
         ),
         start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,

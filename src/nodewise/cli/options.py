@@ -49,6 +49,7 @@ _PARAMETERS = (
         "ranks",
         "ranks_per_node",
         "over_ranks",
+        "isolation",
     ),
 )
 
@@ -182,6 +183,14 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="[METRIC=]HOW",
             help="What becomes of a metric that several ranks print: max (usual), min, mean, sum. Work is summed.",
             group=METRICS,
+        ),
+        option(
+            "--isolation",
+            multiple=True,
+            metavar="KIND[,OPTION...]",
+            help="Run in a container or virtual machine: bwrap, runc, crun, gvisor, vm, microvm …; options: volume=DIR[:ro], "
+            "network=host, way=NAME, memory=2G. Of several, each is run.",
+            group=PROGRAM,
         ),
         disturbed_option,
         wait_quiet_option,

@@ -7,11 +7,12 @@ import itertools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from nodewise.base.errors import InputError
 from nodewise.experiments.target import resolve_command
+from nodewise.runner.isolation import PROCESS, Isolation
 from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
 from nodewise.tuning.ranks import with_ranks
@@ -138,6 +139,17 @@ def _steps_of(texts: Sequence[str], which: int, count: int, option: str) -> str 
             f"{option} is given {len(texts)} times for {count} commands", "give it once for all, or once for each"
         )
     return texts[which if len(texts) == count else 0] if texts else None
+
+
+def isolated(contenders: Sequence[Contender], kinds: Sequence[Isolation | None]) -> list[Contender]:
+    """Every contender in each kind of isolation, named after it where there are several; as they are where there is none."""
+    found = []
+    for one in contenders:
+        for kind in kinds or (None,):
+            text = PROCESS if kind is None else kind.text
+            name = f"{one.setting.name} ({text})" if len(kinds) > 1 else one.setting.name
+            found.append(replace(one, setting=replace(one.setting, isolation=kind, name=name)))
+    return found
 
 
 def make_contenders(

@@ -360,6 +360,8 @@ class Anonymous:
             "values": self._valued(setting.values),
         }
         made = {k: v for k, v in made.items() if k not in ("name", "broken", "build")}
+        if setting.isolation is not None:
+            made["isolation"] = self._all(data["isolation"])
         if setting.broken:
             made["broken"] = "it could not be made"
         plain = setting_from_json(made).key

@@ -141,8 +141,10 @@ def helpers_of(setting: Setting) -> tuple[str, ...]:
     """The words of the programs that a shell starts before the setting's own, for what it cannot do itself."""
     words = ["taskset", "-c", format_processors(setting.mask)] if setting.mask is not None else []
     words += to_numactl(setting.memory) if setting.memory is not None else ()
-    # no program of the system's own sets what forbids huge pages
-    words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
+    # no program of the system's own sets what forbids huge pages, nor makes what every runtime wants
+    placed = ["--huge-pages", "never"] if setting.no_huge_pages else []
+    placed += ["--isolation", setting.isolation.text] if setting.isolation is not None else []
+    words += ["nodewise", "place", *placed, "--"] if placed else []
     return tuple(words)
 
 

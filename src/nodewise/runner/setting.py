@@ -10,6 +10,7 @@ from typing import Any
 
 from nodewise.base.shapes import Scalar, ShapeError, fit
 from nodewise.placement.memory import MODES, MemoryPolicy
+from nodewise.runner.isolation import Isolation, check_isolation
 
 #: The key of the setting that changes nothing: the program as its user starts it.
 BASELINE = "baseline"
@@ -21,7 +22,8 @@ class Setting:
 
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
-    `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
+    `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages;
+    `isolation` is the container or virtual machine that it runs in (None: a plain process).
     Where a launcher starts it, `ranks` is of how many (0: none does), `ranks_per_node` how many on each node (0: as the
     launcher deals them), `launcher` the kind of launcher, empty where that is not known, and `command[program_at:]` what
     each rank runs; `places` are then those of all ranks' threads in turn.
@@ -37,6 +39,7 @@ class Setting:
     places: tuple[tuple[int, ...], ...] | None = None
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
+    isolation: Isolation | None = None
     ranks: int = 0
     ranks_per_node: int = 0
     launcher: str = ""
@@ -65,7 +68,7 @@ class Setting:
         everywhere = self.mask is not None and set(self.mask) == set(processors)
         environment = frozenset({**changed, **cleared}.items())
         mask = None if everywhere else self.mask
-        return (self.command, environment, mask, self.memory, self.no_huge_pages, self.broken)
+        return (self.command, environment, mask, self.memory, self.no_huge_pages, self.isolation, self.broken)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -79,6 +82,7 @@ class Setting:
             "places": None if self.places is None else [list(p) for p in self.places],
             "memory": None if self.memory is None else asdict(self.memory),
             "no_huge_pages": self.no_huge_pages,
+            **({"isolation": asdict(self.isolation)} if self.isolation is not None else {}),
             **(
                 {
                     "ranks": self.ranks,
@@ -105,6 +109,7 @@ def setting_from_json(data: Any) -> Setting:
         raise ShapeError("memory.mode", f"there is no mode {setting.memory.mode!r}")
     if setting.ranks < 0 or not 0 <= setting.program_at < len(setting.command):
         raise ShapeError("program_at", "there is no such word in the command")
+    check_isolation(setting.isolation)
     places = setting.places
     return replace(
         setting,

@@ -22,6 +22,7 @@ from nodewise.search.space import Axis, Point, Space
 from nodewise.tuning.catalogue.knob import UNSET, Follower, Knob, apply, cleared
 from nodewise.tuning.custom import FLAGS, environment_option, names_in, parameter_option, put_in
 from nodewise.tuning.holding import Holding
+from nodewise.tuning.isolation import isolated_by, isolation_option
 from nodewise.tuning.machine_features import machine_features
 from nodewise.tuning.option import Draft, Option
 
@@ -88,7 +89,7 @@ _KNOWN: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
     "near": _near,
 }
 #: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
-AXES = (*_KNOWN, "ranks", "schedule", "wait", "allocator", "knobs", "flags")
+AXES = (*_KNOWN, "ranks", "isolation", "schedule", "wait", "allocator", "knobs", "flags")
 #: The C library's own allocator in the catalogue, the text by which it is known where it is linked in, and the files of
 #: those that can be told to use huge pages.
 _GLIBC_MALLOC, _GLIBC_MARK = "glibc-malloc", "GLIBC_TUNABLES"
@@ -100,12 +101,14 @@ class Wanted:
     """What a user wants to be tried besides the axes' names: values for `{NAME}` in the command, variables, flags.
 
     `build` is a shell command that makes the program, with `{flags}` or parameters in it; `constraints` are conditions.
+    `isolation` are texts of `--isolation`: the values of that axis, or, where it is none, the one by which all is isolated.
     """
 
     parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     build: str | None = None
     constraints: Sequence[str] = ()
+    isolation: Sequence[str] = ()
 
 
 class Options:
@@ -142,6 +145,7 @@ class Options:
         self._knobs = {k.name: k for k in knobs}
         self._loaded = loaded
         self._holding = Holding(machine, command, self._environment, followers, loaded, folder)
+        self._isolated = isolated_by(self._wanted.isolation) if "isolation" not in names else None
         #: Axes that were asked for and that nothing of the program would notice, each with the reason.
         self.without_effect: dict[str, str] = {}
         self._options = self._with_effect(self._make(names))
@@ -159,14 +163,15 @@ class Options:
 
     def _make(self, names: Sequence[str]) -> list[Option]:
         found: dict[str, Option] = {}
+        made: dict[str, Callable[[], Option]] = {"ranks": self._ranks, "isolation": self._isolation}
         parameters = dict(self._wanted.parameters)
         if self._wanted.build and "flags" in names_in(self._wanted.build) and "flags" not in parameters:
             parameters["flags"] = FLAGS
         for name in names:
             if name in _KNOWN:
                 found[name] = self._known(name)
-            elif name == "ranks":
-                found[name] = self._ranks()
+            elif name in made:
+                found[name] = made[name]()
             elif name in self._knobs:
                 found[name] = _knob_option(self._knobs[name])
             elif name == "knobs":
@@ -223,6 +228,9 @@ class Options:
         natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
         values = tuple(sorted(natural))
         return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
+
+    def _isolation(self) -> Option:
+        return isolation_option(self._wanted.isolation, self._holding.ranked is not None)
 
     def _with_effect(self, options: list[Option]) -> list[Option]:
         """Those that the program would notice: one without OpenMP has its threads only by their mask."""
@@ -309,7 +317,7 @@ class Options:
 
     def baseline(self) -> Setting:
         """The program as its user starts it, with the first value of each parameter."""
-        draft = Draft(list(self._command), self._environment)
+        draft = self._draft()
         for option in self._options:
             if option.axis.name in self._wanted.parameters or option.axis.name == "flags":
                 option.apply(draft, option.axis.default, self._defaults)
@@ -319,13 +327,16 @@ class Options:
     def setting(self, point: Mapping[str, Any]) -> Setting:
         """The Setting of a point; its values are those of the open axes."""
         values = {**self._defaults, **point}
-        draft = Draft(list(self._command), self._environment)
+        draft = self._draft()
         # which variables are about huge pages depends on the allocator
         for option in sorted(self._options, key=lambda o: o.axis.name == "hugepages"):
             option.apply(draft, values[option.axis.name], values)
         self._make_program(draft, values)
         self._holding.hold(draft, Point(point))
         return draft.setting(point)
+
+    def _draft(self) -> Draft:
+        return Draft(list(self._command), self._environment, isolation=self._isolated)
 
     def about(self, name: str, value: Any) -> str:
         """What a value of an axis does, in a sentence; empty where the axis says it by itself."""

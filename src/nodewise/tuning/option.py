@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodewise.placement.memory import MemoryPolicy
+from nodewise.runner.isolation import Isolation
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Axis
 from nodewise.tuning.ranks import with_ranks
@@ -25,6 +26,7 @@ class Draft:
     places: tuple[tuple[int, ...], ...] | None = None
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
+    isolation: Isolation | None = None
     broken: str = ""
     build: str = ""
 
@@ -44,6 +46,7 @@ class Draft:
             places=self.places,
             memory=self.memory,
             no_huge_pages=self.no_huge_pages,
+            isolation=self.isolation,
             broken=self.broken,
             build=self.build,
         )

@@ -314,7 +314,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
     else:
         _check_quoted(commands, run.options.cwd is not None)
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
-    check_enough(len(commands), bool(given["baseline"] or parameters))
+    check_enough(len(commands) * max(1, len(run.isolation)), bool(given["baseline"] or parameters))
     contenders = make_contenders(
         commands,
         parse_parameters(parameters),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nodewise.placement.placement import Placement
     from nodewise.placement.rendering import Rendering
     from nodewise.placement.resolve import Request
+    from nodewise.runner.isolation import Isolation
     from nodewise.runner.setting import Setting
 
 SECTION = "Place"
@@ -133,6 +134,12 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     "--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.", group="Memory"
 )
 @option(
+    "--isolation",
+    metavar="KIND[,OPTION...]",
+    help="Run COMMAND in a container or virtual machine: bwrap, runc,volume=DIR …",
+    group="Start",
+)
+@option(
     "--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.", group="Dialects"
 )
 @option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.", group=OUTPUT)
@@ -161,6 +168,7 @@ def command(
     via: str,
     memory: str | None,
     huge_pages: str,
+    isolation: str | None,
     dialect: str | None,
     files: Path | None,
     explained: bool,
@@ -176,14 +184,16 @@ def command(
     They are placed by POLICY (compact, scatter, balanced, os, spread, close) or by a text in any dialect.
 
     Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
-    only memory is asked for (--memory, --huge-pages): threads are then left as they are.
+    only memory is asked for (--memory, --huge-pages), or --isolation: threads are then left as they are.
     """
     _check_together(context, bool(other))
     from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
 
     machine = load_machine(machine_spec, allow)
-    only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
+    isolated = None if isolation is None else _isolated(isolation)
+    asked_of_pages = memory is not None or huge_pages != "default" or isolation is not None
+    only_memory = asked_of_pages and threads is None and not ranks
     asked["near"] = tuple(filter(None, near.split(",")))
     request, command_words = _request(asked, words, only_memory)
     untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
@@ -210,9 +220,9 @@ def command(
         variables, program = split_variables(command_words)
         if not program:
             raise InputError(f"no program follows {' '.join(command_words)}", "name it behind its variables")
-        _run(placed, program, via, untouched, variables)
+        _run(placed, program, via, untouched, variables, isolated)
         return
-    refuse_ignored(context, "there is no COMMAND to run", ("via",))
+    refuse_ignored(context, "there is no COMMAND to run", ("via", "isolation"))
     found = placed.output()
     if dialect is not None:
         _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
@@ -391,7 +401,25 @@ def _show(
         print("\n".join(explain(machine, placement, request)))
 
 
-def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, variables: Mapping[str, str]) -> None:
+def _isolated(text: str) -> Isolation | None:
+    """The isolation that is asked for, of a kind that is known. Raises InputError."""
+    from nodewise.isolation.prepare import isolation_kind
+    from nodewise.runner.isolation import read_isolation
+
+    found = read_isolation(text)
+    if found is not None:
+        isolation_kind(found)
+    return found
+
+
+def _run(
+    placed: Placed,
+    words: tuple[str, ...],
+    via: str,
+    untouched: bool,
+    variables: Mapping[str, str],
+    isolation: Isolation | None,
+) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
     `untouched`: the environment's variables on threads hold. `variables` stand before the program, and hold whatever else is set.
@@ -443,6 +471,7 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, vari
             places=places if bound else None,
             memory=policy,
             no_huge_pages=pages == "never",
+            isolation=isolation,
         )
     )
 
@@ -465,8 +494,14 @@ def _execute(setting: Setting) -> None:
                 "a cpuset or a launcher's mask holds them back: plan with --allow",
             )
     apply_memory(setting.memory, setting.no_huge_pages)
+    words = list(setting.command)
+    if setting.isolation is not None:
+        from nodewise.isolation.prepare import words_around
+
+        words = [*words_around(setting.isolation, program, setting.mask, environment), *words]
+        program = words[0]
     try:
-        os.execve(program, list(setting.command), environment)
+        os.execve(program, words, environment)
     except OSError as problem:
         hint = "start a script through its interpreter" if problem.errno == errno.ENOEXEC else None
         raise ProgramError(f"{setting.command[0]} cannot be executed: {problem.strerror}", hint) from problem

@@ -29,6 +29,7 @@ class _Wanted(TypedDict):
     variables: Mapping[str, Sequence[Scalar]]
     build: str | None
     constraints: Sequence[str]
+    isolation: NotRequired[Sequence[str]]
 
 
 class _Tune(BlocksQuestion):

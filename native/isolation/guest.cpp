@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "isolation/guest.h"
+
+#include <fcntl.h>
+#include <linux/reboot.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "isolation/inside.h"
+
+namespace nodewise {
+namespace {
+
+using nlohmann::json;
+
+void check(bool well, const std::string& what) {
+    if (!well) {
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+        throw std::runtime_error(what + ": " + std::strerror(errno));
+    }
+}
+
+void mount_at(const char* kind, const std::string& path, const char* options = "") {
+    mkdir(path.c_str(), 0755);
+    check(mount(kind, path.c_str(), kind, 0, options) == 0, std::string("cannot mount ") + kind + " at " + path);
+}
+
+void load_modules() {
+    std::ifstream order("/modules/order");
+    for (std::string name; std::getline(order, name);) {
+        const int file = open(("/modules/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+        // one that is built into the kernel is there already
+        const bool well = file >= 0 && (syscall(SYS_finit_module, file, "", 0) == 0 || errno == EEXIST);
+        check(well, "cannot load the module " + name);
+        close(file);
+    }
+}
+
+void share(const char* tag, const std::string& path, const std::string& cache) {
+    mkdir(path.c_str(), 0755);
+    const std::string options = "trans=virtio,version=9p2000.L,msize=512000,cache=" + cache;
+    check(mount(tag, path.c_str(), "9p", 0, options.c_str()) == 0, "cannot mount the host's " + path);
+}
+
+json read_job() {
+    std::ifstream file("/job.json");
+    return json::parse(file);
+}
+
+// The program's streams are files that the host passes on.
+void use_streams(const std::string& folder) {
+    const int in = open((folder + "/stdin").c_str(), O_RDONLY);
+    const int out = open((folder + "/stdout").c_str(), O_WRONLY | O_APPEND);
+    const int err = open((folder + "/stderr").c_str(), O_WRONLY | O_APPEND);
+    check(in >= 0 && out >= 0 && err >= 0, "cannot open the streams");
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+}
+
+void bind_to(const json& processors) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const auto& number : processors) {
+        CPU_SET(number.get<std::size_t>(), &set);
+    }
+    check(sched_setaffinity(0, sizeof set, &set) == 0, "cannot bind to the processors");
+}
+
+[[noreturn]] void become(const json& job) {
+    const auto words = job.at("args").get<std::vector<std::string>>();
+    const auto variables = job.at("env").get<std::vector<std::string>>();
+    std::vector<char*> arguments;
+    std::vector<char*> environment;
+    for (const std::string& word : words) {
+        arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execve does not write
+    }
+    for (const std::string& variable : variables) {
+        environment.push_back(const_cast<char*>(variable.c_str()));  // NOLINT: execve does not write
+    }
+    arguments.push_back(nullptr);
+    environment.push_back(nullptr);
+    check(chdir(job.at("cwd").get<std::string>().c_str()) == 0, "cannot enter the working directory");
+    execve(arguments[0], arguments.data(), environment.data());
+    check(false, "cannot start the program");
+    _exit(127);
+}
+
+void run() {
+    mount_at("devtmpfs", "/dev");
+    mount_at("proc", "/proc");
+    mount_at("sysfs", "/sys");
+    load_modules();
+    const json job = read_job();
+    share("root", "/host", "loose");
+    share("wire", "/wire", "none");
+    for (const char* name : {"/dev", "/proc", "/sys"}) {
+        check(mount(name, (std::string("/host") + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, name);
+    }
+    mount_at("tmpfs", "/host/dev/shm", "mode=1777");
+    for (const auto& path : job.at("memory")) {
+        mount_at("tmpfs", "/host" + path.get<std::string>(), "mode=1777");
+    }
+    // what both sides write at once is not cached
+    check(mount("/wire", "/host/run/nodewise", nullptr, MS_BIND, nullptr) == 0, "cannot show the streams");
+    check(chroot("/host") == 0 && chdir("/") == 0, "cannot enter the host's root");
+    use_streams("/run/nodewise");
+    if (!job.at("processors").is_null()) {
+        bind_to(job.at("processors"));
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        try {
+            become(job);
+        } catch (const std::exception& problem) {
+            std::fprintf(stderr, "nodewise-isolate: %s\n", problem.what());
+        }
+        _exit(127);
+    }
+    while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+    }
+}
+
+}  // namespace
+
+void run_guest() {
+    try {
+        run();
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "nodewise-isolate: %s\n", problem.what());
+    }
+    sync();
+    // with -no-reboot QEMU ends here; a machine without ACPI cannot be switched off
+    reboot(LINUX_REBOOT_CMD_RESTART);
+    for (;;) {
+        pause();
+    }
+}
+
+}  // namespace nodewise

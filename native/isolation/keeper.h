@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts a runtime with the program in it, waits for its end, and reports what became of both.
+#pragma once
+
+#include <string>
+
+#include "isolation/room.h"
+#include "isolation/spec.h"
+
+namespace nodewise {
+
+// How the program ended, or its runtime where the program was not reached.
+struct End {
+    int exit_code = 0;
+    int signal = 0;
+};
+
+// CLOCK_MONOTONIC in seconds.
+double now();
+
+// Adds a line of JSON to a report.
+void add_line(int report, const nlohmann::json& line);
+
+// Runs the spec's words around the program `words`, which is to run in `folder`. `room` is null where the runtime makes
+// its own. Raises std::exception.
+End keep(const Spec& spec, const Room* room, const std::string& folder, char** words, int report);
+
+}  // namespace nodewise

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "isolation/spec.h"
+
+namespace nodewise {
+
+Spec parse_spec(const std::string& text) {
+    const nlohmann::json given = nlohmann::json::parse(text);
+    Spec spec;
+    spec.report = given.value("report", "");
+    spec.words = given.at("words").get<std::vector<std::string>>();
+    spec.scratch = given.value("scratch", false);
+    spec.config = given.value("config", nlohmann::json());
+    spec.hidden = given.value("hidden", std::vector<std::string>());
+    for (const auto& volume : given.value("volumes", nlohmann::json::array())) {
+        spec.volumes.push_back({volume.at("path"), volume.at("writable")});
+    }
+    spec.initrd = given.value("initrd", "");
+    spec.guest = given.value("guest", nlohmann::json::object());
+    return spec;
+}
+
+}  // namespace nodewise

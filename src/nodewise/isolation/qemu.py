@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Virtual machines of QEMU: the host's files by virtio-9p, the program's streams as files of a folder that both sides see."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from nodewise.base.errors import InputError
+from nodewise.isolation.guest_kernel import find_kernel, initrd
+from nodewise.isolation.kind import SCRATCH, Request, Start, Way
+
+#: What a guest has where nothing is said of it.
+MEMORY = 1 << 30
+_KVM = "dev/kvm"
+#: What the kernel starts guests by: without one of them those of a distribution's kernel print nothing and never end.
+_PROCESSORS_OWN = ("kvm_intel", "kvm_amd")
+_ROOT, _WIRE = f"{SCRATCH}/rootfs", f"{SCRATCH}/rootfs/run/nodewise"
+#: Quiet unless it fails; at its end a guest asks for a start anew, which -no-reboot makes QEMU's end.
+_KERNEL_LINE = "console=ttyS0 quiet loglevel=1 reboot=t panic=-1 rdinit=/init"
+#: What is memory inside, unless a part of it is shown.
+_MEMORY_FOLDERS = ("/tmp",)
+
+
+def no_kvm(root: Path = Path("/")) -> str | None:
+    """Why KVM cannot start a guest on this system (below `root`), in words; None where it may."""
+    if not os.access(root / _KVM, os.R_OK | os.W_OK):
+        return f"/{_KVM} is not there, or may not be used by this user"
+    if not any((root / "sys" / "module" / name).exists() for name in _PROCESSORS_OWN):
+        return (
+            f"/{_KVM} is there, but neither {' nor '.join(_PROCESSORS_OWN)}: the processor's own virtualisation (VT-x, AMD-V) "
+            "is not shown to this system, or not used"
+        )
+    return None
+
+
+#: On the processor by KVM, or emulated.
+WAYS = (Way("kvm", missing=no_kvm), Way("emulated", emulated=True))
+
+
+def guest_start(request: Request, machine: str, bus: str, modules: Sequence[str], more: str = "") -> Start:
+    """A guest on `machine`, whose devices are on `bus` (`pci` or `device`), with these modules.
+
+    A processor of the guest has the number that it has here. Raises UnavailableError, and InputError for the host's network.
+    """
+    if request.network:
+        raise InputError("a virtual machine has no network of this system's here", "leave out network=host")
+    kernel = find_kernel(request.environment)
+    there = max(os.sched_getaffinity(0) if request.processors is None else request.processors) + 1
+    emulated = request.way == "emulated"
+    shares = [
+        word
+        for name, path in (("root", _ROOT), ("wire", _WIRE))
+        for word in (
+            *("-fsdev", f"local,id={name},path={path},security_model=none,multidevs=remap"),
+            *("-device", f"virtio-9p-{bus},fsdev={name},mount_tag={name}"),
+        )
+    ]
+    words = (
+        *(request.runtime, "-M", machine, "-accel", "tcg,thread=multi" if emulated else "kvm"),
+        *("-cpu", "max" if emulated else "host", "-smp", str(there), "-m", f"{(request.memory or MEMORY) >> 20}M"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-chardev", "file,id=console,path=/proc/self/fd/2,append=on", "-serial", "chardev:console"),
+        *shares,
+        *("-kernel", str(kernel.file), "-initrd", f"{SCRATCH}/initrd", "-append", f"{_KERNEL_LINE}{more}"),
+    )
+    shown = [one.path for one in request.volumes]
+    memory = [f for f in _MEMORY_FOLDERS if not any(path == f or path.startswith(f + "/") for path in shown)]
+    guest = {"memory": memory, "processors": None if request.processors is None else list(request.processors)}
+    return Start(words, scratch=True, initrd=initrd(kernel, tuple(modules)), guest=guest)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Isolation: what of this system a program sees when it runs in a container or in a virtual machine, as users write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodewise.base.errors import InputError
+from nodewise.base.shapes import ShapeError
+
+#: The kind that isolates nothing.
+PROCESS = "process"
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_EXAMPLE = "write it such as bwrap, or runc,volume=/data,network=host"
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """A kind of isolation with its options.
+
+    `volumes` are folders of this system by their whole path, which are seen inside and may be written there (`/data:ro`: only
+    read); `network` lets the program use this system's. `way` is one of the kind's ways of working (empty: the first that
+    works here); `memory` is how much a virtual machine has, in bytes (0: as its kind says).
+    """
+
+    kind: str
+    volumes: tuple[str, ...] = ()
+    network: bool = False
+    way: str = ""
+    memory: int = 0
+
+    @property
+    def text(self) -> str:
+        """As it is written on a command line: `read_isolation` reads it back."""
+        words = [self.kind, *(f"volume={path}" for path in self.volumes)]
+        words += ["network=host"] if self.network else []
+        words += [f"way={self.way}"] if self.way else []
+        words += [f"memory={self.memory}"] if self.memory else []
+        return ",".join(words)
+
+
+def volume_of(text: str) -> tuple[Path, bool]:
+    """The folder of a volume, and whether it may be written."""
+    return (Path(text[:-3]), False) if text.endswith(":ro") else (Path(text), True)
+
+
+def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
+    """The isolation that a text names; None for `process`. Paths are relative to `folder` (None: the current one).
+
+    Raises InputError for one that cannot be read; whether there is such a kind is not asked.
+    """
+    kind, *options = text.split(",")
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
+        raise InputError(f"--isolation {text!r} names no kind", _EXAMPLE)
+    volumes: list[str] = []
+    network, way, memory = False, "", 0
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "volume" and value:
+            volumes.append(_volume(value, folder or Path.cwd()))
+        elif name == "network" and value in ("host", "none"):
+            network = value == "host"
+        elif name == "way" and value:
+            way = value
+        elif name == "memory" and (match := re.fullmatch(r"([1-9]\d*)([KMG]?)", value)):
+            memory = int(match[1]) * _SIZES[match[2]]
+        else:
+            raise InputError(
+                f"--isolation {kind}: {option!r} is no option",
+                "the options are: volume=DIR, volume=DIR:ro, network=host, way=NAME, memory=2G",
+            )
+    if kind == PROCESS:
+        if options:
+            raise InputError(f"--isolation {text}: a plain process sees all of the system", "leave out its options")
+        return None
+    return Isolation(kind, tuple(volumes), network, way, memory)
+
+
+def _volume(text: str, folder: Path) -> str:
+    path, writable = volume_of(text)
+    whole = (folder / path).resolve()
+    if not whole.exists():
+        raise InputError(f"--isolation: the volume {path} is not there", "name a folder or a file of this system")
+    if "," in str(whole) or str(whole) == "/":
+        raise InputError(
+            f"--isolation: {whole} cannot be a volume", "name a folder below /, without a comma in its name"
+        )
+    return str(whole) if writable else f"{whole}:ro"
+
+
+def check_isolation(found: Isolation | None) -> None:
+    """Raises ShapeError for what no `Isolation.text` can be."""
+    if found is not None and not re.fullmatch(r"[a-z][a-z0-9-]*", found.kind):
+        raise ShapeError("isolation.kind", f"there is no kind {found.kind!r}")
