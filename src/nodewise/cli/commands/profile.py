@@ -45,7 +45,7 @@ _FOLDER = Path("nodewise-profiles")
     "ranks",
     default="",
     metavar="LIST",
-    help="The ranks of an MPI program that are recorded, such as 0,8-11; the others run as they are. [default: all]",
+    help="The ranks of an MPI program that are recorded, such as 0,8-11 or every:64; the others run as they are. [default: all]",
 )
 @click.option("--max-size", default="", metavar="SIZE", help="End the recording at that size, such as 500MB.")
 @click.option(
@@ -93,7 +93,7 @@ def command(
       nodewise profile -- ./solver input.dat
       nodewise profile --only-ranks 0,3 -- mpirun -n 4 ./solver
     """
-    from nodewise.api.profile import read_profile
+    from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
@@ -138,7 +138,8 @@ def _record(
     out: Path | None,
     quiet: bool,
 ) -> tuple[Profiled, Path]:
-    from nodewise.api.profile import conclude_profile, prepare_profile, recordings_in
+    from nodewise.api.profile import conclude_profile, prepare_profile
+    from nodewise.api.stored_profile import recordings_in
     from nodewise.base.files import make_directory
     from nodewise.base.units import parse_bytes
     from nodewise.cli.experiments import place_for_command
