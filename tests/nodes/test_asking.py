@@ -249,7 +249,7 @@ def test_a_disk_that_fills_up_in_the_middle_keeps_what_came_before(tmp_path: Pat
     command = ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-m", "nodewise", *words]
     path = f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=300
+        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=100
     )
     if done.returncode == 99 or "unshare" in done.stderr:
         pytest.skip("a small disk can only be mounted by root")
