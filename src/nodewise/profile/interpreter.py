@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: From this version on Python names its functions to perf (PEP 669's neighbour, sys.activate_stack_trampoline).
+#: From this version on Python names its functions to perf (sys.activate_stack_trampoline).
 PERF_MAPS = (3, 12)
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -68,10 +68,10 @@ def behind_env(words: Sequence[str]) -> list[str]:
     while left:
         word = left[0]
         if word in ("-S", "--split-string") and len(left) > 1:
-            return [*_split(left[1]), *left[2:]]
-        if word.startswith("-S"):
-            return [*_split(word[2:]), *left[1:]]
-        if word in _ENV_VALUES:
+            left = [*_split(left[1]), *left[2:]]
+        elif word.startswith("-S"):
+            left = [*_split(word[2:]), *left[1:]]
+        elif word in _ENV_VALUES:
             left = left[2:]
         elif word == "--" or word.startswith("-") or _ASSIGNMENT.match(word):
             left = left[1:]

@@ -62,6 +62,12 @@ _FOLDER = Path("nodewise-profiles")
 @click.option(
     "--against", type=PATH, metavar="DIR", help="Colour the flame graph by what changed since the profile in DIR."
 )
+@click.option(
+    "--script",
+    metavar="FORM[=FILE]",
+    help="Print a script that profiles the chosen ranks under a batch system, or write it: slurm, pbs, pbs-alps or lsf.",
+)
+@click.option("--walltime", metavar="TIME", help="How long the script's job may take. [default: 00:30:00]")
 @json_option("the profile", "; what COMMAND prints goes to standard error then")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_context
@@ -78,6 +84,8 @@ def command(
     out: Path | None,
     stored: Path | None,
     against: Path | None,
+    script: str | None,
+    walltime: str | None,
     as_json: bool,
     words: tuple[str, ...],
 ) -> None:
@@ -92,6 +100,7 @@ def command(
     Examples:
       nodewise profile -- ./solver input.dat
       nodewise profile --only-ranks 0,3 -- mpirun -n 4 ./solver
+      nodewise profile --only-ranks every:64 --script slurm -- srun -n 1024 ./solver
     """
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
@@ -104,6 +113,12 @@ def command(
 
     if (stored is None) == (not words):
         raise InputError("name either a command after -- or a stored profile with --read")
+    if script is not None:
+        ignored = ("off_cpu", "top", "collapsed", "speedscope", "against", "as_json", "stored")
+        refuse_ignored(context, "--script only writes a script", ignored)
+        _write_script(script, words, rate, chains, ranks, max_size, out, walltime or "00:30:00")
+        return
+    refuse_ignored(context, "no --script is asked for", ("walltime",))
     before = None if against is None else read_profile(against)
     if stored is not None:
         refuse_ignored(
@@ -126,6 +141,47 @@ def command(
         print(f"{profile_text(result, top, width)}\nreport    {page}", file=sys.stderr)
     if result.exit_code and stored is None:
         raise click.exceptions.Exit(result.exit_code)
+
+
+def _write_script(
+    script: str,
+    words: tuple[str, ...],
+    rate: int,
+    chains: str | None,
+    ranks: str,
+    max_size: str,
+    out: Path | None,
+    walltime: str,
+) -> None:
+    from nodewise.api.profile_script import script_of_profile
+    from nodewise.base.files import write_whole
+    from nodewise.base.units import parse_bytes
+    from nodewise.cli.experiments import check_target
+    from nodewise.cli.masked_terminal import show_as_it_is
+
+    form, equals, file = script.partition("=")
+    if equals and not file:
+        raise InputError(f"--script {script!r} names no file", "such as: --script slurm=profile.sbatch")
+    if file:
+        check_target(Path(file), "--script")
+    text, notes = script_of_profile(
+        form,
+        words,
+        ranks=ranks,
+        rate=rate,
+        chains=chains,
+        walltime=walltime,
+        folder=out,
+        most_bytes=parse_bytes(max_size, "--max-size") if max_size else 0,
+    )
+    for note in notes:
+        print(f"note      {note}", file=sys.stderr)
+    if file:
+        write_whole(Path(file), text.encode("utf-8", "surrogateescape"))
+        Path(file).chmod(Path(file).stat().st_mode | 0o111)
+    else:
+        show_as_it_is(line for line in text.splitlines() if line.startswith(': "${'))
+        print(text, end="")
 
 
 def _record(
