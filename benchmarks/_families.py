@@ -80,8 +80,8 @@ def _knobs(name: str, effects: Mapping[tuple[str, str], float], sigma: float = 0
             return float(2.718281828459045 ** sum(own.get(one, 0.0) for one in setting.env.items()))
 
         best = 1.0
-        for axis in _NAMES:
-            best *= 2.718281828459045 ** min(0.0, *(own.get((axis, v), 0.0) for v in _NAMES[axis]))
+        for axis, names in _NAMES.items():
+            best *= 2.718281828459045 ** min(0.0, *(own.get((axis, v), 0.0) for v in names))
         title = f"{name} {k}"
         text = {
             "seconds": r.uniform(1, 50),

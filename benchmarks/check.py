@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nodewise check` on made-up fleets of known faults: time, memory, recall and false findings.
 
-`check` makes 10 000 nodes (`--nodes N`) with each of two generators (`check:regular`, `check:uneven` one) and `--seeds N` seeds, writes a file a node,
+`check` makes 10 000 nodes (`--nodes N`) with each of three generators (`check:regular`, `check:uneven`, `check:stepped` one) and `--seeds N` seeds, writes a file a node,
 plants faults of every rule, and judges them in a process of its own, whose time and peak memory are the kernel's. A second pass, without
 faults, counts what is found where nothing is wrong.
 """
@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._check.faults import Planted, explained, outliers_of, plant
-from benchmarks._check.fleets import GENERATORS, NOW, SITE_RULES, Node
+from benchmarks._check.fleets import NOW, SITE_RULES, Node, regular, uneven
+from benchmarks._check.stepped import stepped
 from nodewise.nodes.node_names import fold
 from nodewise.nodes.places import read_toml
 from nodewise.nodes.rule import Rule, joined, own_rules, rules_of
 
+GENERATORS = {"regular": regular, "uneven": uneven, "stepped": stepped}
 _SECONDS, _BYTES, _FALSE = 10.0, 1 << 30, 1
 
 
@@ -145,7 +147,7 @@ def _bench(name: str, count: int, seed: int, folder: Path) -> bool:
 
 
 def main(*words: str) -> None:
-    """Both generators, or those named."""
+    """All generators, or those named."""
     options = dict(pairwise(words))
     count, seeds = int(options.get("--nodes", "10000")), int(options.get("--seeds", "1"))
     names = [w for w in words if w in GENERATORS] or list(GENERATORS)

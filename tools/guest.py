@@ -2,6 +2,7 @@
 """Boot a Linux guest with another machine's shape, and run the tests of binding and memory inside of it.
 
     ./dev guest [--shell] [--kvm] [pytest's arguments]
+    ./dev guest --governors [--kills N]
 
 The guest has 2 sockets of 8 cores with 4 hardware threads, 2 NUMA nodes with processors and a third, faster one without,
 as the firmware's table of bandwidths says. QEMU emulates it (with --kvm it runs on /dev/kvm, which a virtual machine's own
@@ -9,7 +10,7 @@ hypervisor may do badly), so whatever is asked of the kernel is real: masks, cpu
 times mean nothing.
 
 The system is one archive in memory: busybox, this checkout, and the interpreter with its libraries. Nothing of it is
-installed here; the kernel is the distribution's own package, unpacked below build/guest. --shell gives a shell in it.
+installed here (--governors: tools/guest_governors.py); the kernel is the distribution's own package, unpacked below build/guest. --shell gives a shell in it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,7 +134,7 @@ def tree() -> dict[str, Path]:
     team = programs(FOLDER)
     files[str(team)] = team
     files["/bin/busybox"] = Path(shutil.which("busybox") or "/bin/busybox")
-    for library in _libraries([p for p in files.values() if _is_program(p)]):
+    for library in libraries([p for p in files.values() if _is_program(p)]):
         files[library] = Path(library)
     return files
 
@@ -145,7 +146,7 @@ def _is_program(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def _libraries(paths: Iterable[Path]) -> set[str]:
+def libraries(paths: Iterable[Path]) -> set[str]:
     """What the loader adds to programs, under the names that it looks for."""
     listed = [str(p) for p in paths]
     found: set[str] = set()
@@ -187,17 +188,17 @@ def archive(files: dict[str, Path], init: str) -> Path:
     if not packed.exists() or not mark.exists() or mark.read_text() != digest.hexdigest():
         say(f"packing {len(files)} files")
         with gzip.open(packed, "wb", compresslevel=1) as out:
-            out.write(b"".join(_cpio((name, path.read_bytes(), 0o100755) for name, path in sorted(files.items()))))
+            out.write(b"".join(cpio((name, path.read_bytes(), 0o100755) for name, path in sorted(files.items()))))
         mark.write_text(digest.hexdigest())
     whole = FOLDER / "initrd"
     small = io.BytesIO()
     with gzip.GzipFile(fileobj=small, mode="wb") as out:
-        out.write(b"".join(_cpio([("/init", init.encode(), 0o100755)])))
+        out.write(b"".join(cpio([("/init", init.encode(), 0o100755)])))
     whole.write_bytes(packed.read_bytes() + small.getvalue())
     return whole
 
 
-def _cpio(entries: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
+def cpio(entries: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
     """An archive in the kernel's format (newc), with the folders that its files are in."""
     folders: set[str] = set()
     number = 0
@@ -243,10 +244,10 @@ def machine(fast: bool) -> list[str]:
     return words
 
 
-def boot(image: Path, initrd: Path, shell: bool, fast: bool) -> int:
+def boot(image: Path, initrd: Path, machine: Sequence[str], shell: bool) -> int:
     """Run the guest; the exit code of what it ran, or 1 where it did not come to its end."""
     command = [
-        "qemu-system-x86_64", *machine(fast), "-nographic", "-no-reboot", "-nodefaults", "-kernel", str(image), "-initrd",
+        "qemu-system-x86_64", *machine, "-nographic", "-no-reboot", "-nodefaults", "-kernel", str(image), "-initrd",
         str(initrd), "-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable rdinit=/init",
     ]  # fmt: skip
     if shell:
@@ -292,13 +293,20 @@ def main() -> int:
                 "on Debian or Ubuntu ./dev guest installs it; elsewhere install QEMU and a static busybox",
             )
     FOLDER.mkdir(parents=True, exist_ok=True)
+    if "--governors" in words:
+        import guest_governors
+
+        kills = int(words[words.index("--kills") + 1]) if "--kills" in words else 100
+        code = guest_governors.run(kills)
+        say("inside of the guest all is well" if code == 0 else f"inside of the guest something failed ({code})")
+        return code
     image = kernel()
     if image is None:
         return fail("no kernel for the guest was found", f"put one at {FOLDER}/kernel/boot/vmlinuz-VERSION")
     quoted = " ".join(f"'{t}'" for t in tests)
     command = "setsid sh -i" if shell else f"{sys.executable} -m pytest -p no:cacheprovider -q {quoted}"
     init = INIT.format(bin=Path(sys.executable).parent, root=ROOT, team=programs(FOLDER), command=command)
-    code = boot(image, archive(tree(), init), shell, fast)
+    code = boot(image, archive(tree(), init), machine(fast), shell)
     if not shell:
         say("inside of the guest all is well" if code == 0 else f"inside of the guest something failed ({code})")
     return code

@@ -125,20 +125,34 @@ def plant(nodes: list[Node], rules: Mapping[str, Rule], class_of: Mapping[str, s
     return planted
 
 
+def _middle(values: list[float], step: float) -> tuple[float, tuple[float, float]]:
+    """The centre and the robust deviations below and above it, as docs/check.md defines them."""
+    centre = median(values)
+    both = max(1.4826 * median([abs(v - centre) for v in values]), step)
+    found = []
+    for sign in (-1, 1):
+        out = sorted(sign * (v - centre) for v in values)
+        one = 1.4826 * median([d for d in out if d >= 0])
+        if len(out) >= 50:
+            one = max(one, out[len(out) - 1 - round((len(out) - 1) / 10)] / 1.2816)
+        found.append(one if both < one <= 2 * both else both)
+    return centre, (found[0], found[1])
+
+
 def _measure(nodes: list[Node], rules: Mapping[str, Rule], class_of: Mapping[str, str], planted: Planted) -> None:
     """How far out each numeric fault really lies, among all that was planted."""
     by_name = {n["node"]: n for n in nodes}
-    bulks: dict[tuple[str, str], tuple[float, float]] = {}
+    bulks: dict[tuple[str, str], tuple[float, tuple[float, float]]] = {}
     for name in planted.distances:
         rule_id, path = planted.faults[name]
         rule = rules[rule_id]
         log, key = rule.condition.get("scale") == "log", (class_of[name], path)
         if key not in bulks:
             values = [x for n in nodes if class_of[n["node"]] == key[0] and (x := _scaled(n, path, log)) is not None]
-            centre = median(values)
-            bulks[key] = centre, max(1.4826 * median([abs(v - centre) for v in values]), rule.condition["step"])
-        centre, spread = bulks[key]
-        planted.distances[name] = abs((_scaled(by_name[name], path, log) or 0) - centre) / spread
+            bulks[key] = _middle(values, rule.condition["step"])
+        centre, spreads = bulks[key]
+        off = (_scaled(by_name[name], path, log) or 0) - centre
+        planted.distances[name] = abs(off) / spreads[off > 0]
 
 
 def _plant_categorical(nodes: list[Node], rule: Rule, free: list[int], planted: Planted, rng: random.Random) -> None:
@@ -178,7 +192,7 @@ def _plant_outliers(
     nodes: list[Node], rule: Rule, class_of: Mapping[str, str], free: list[int], planted: Planted, rng: random.Random
 ) -> None:
     log, side, step = rule.condition.get("scale") == "log", rule.condition.get("side", "both"), rule.condition["step"]
-    bulks: dict[tuple[str, str], tuple[float, float, int]] = {}
+    bulks: dict[tuple[str, str], tuple[float, tuple[float, float], int]] = {}
     for distance in DISTANCES:
         for _ in range(EACH):
             found = None
@@ -197,14 +211,13 @@ def _plant_outliers(
                 values = [
                     x for n in nodes if class_of[n["node"]] == key[0] and (x := _scaled(n, full, log)) is not None
                 ]
-                centre = median(values)
-                bulks[key] = centre, max(1.4826 * median([abs(v - centre) for v in values]), step), len(values)
-            centre, spread, size = bulks[key]
+                bulks[key] = *_middle(values, step), len(values)
+            centre, spreads, size = bulks[key]
             if size < 20:
                 free.insert(0, free.pop())
                 continue
             sign = {"high": 1, "low": -1}.get(side) or rng.choice((1, -1))
-            value, before = centre + sign * distance * spread, holder[name]
+            value, before = centre + sign * distance * spreads[sign > 0], holder[name]
             holder[name] = math.exp(value) if log else value
             if isinstance(before, int):
                 holder[name] = round(holder[name])

@@ -19,7 +19,7 @@ NOW = 1_790_000_000.0
 GB = 10**9
 
 
-def _base(
+def node_of(
     processor: str, cores: int, sockets: int, memory: int, product: str, gpus: int, ports: dict[str, str]
 ) -> Node:
     """A sound node of a class."""
@@ -212,9 +212,9 @@ def regular(count: int, seed: int) -> Iterator[Node]:
     """Three classes, lognormal temperatures (4 %), normal speeds (2 %)."""
     rng = random.Random(seed)
     classes = [
-        _base("A Processor 8360", 72, 2, 256 * GB, "Server 1", 0, {"mlx5_0/1": "200 Gb/sec (4X HDR)"}),
-        _base("A Processor 8480", 112, 2, 512 * GB, "Server 2", 0, {"mlx5_0/1": "400 Gb/sec (4X NDR)"}),
-        _base(
+        node_of("A Processor 8360", 72, 2, 256 * GB, "Server 1", 0, {"mlx5_0/1": "200 Gb/sec (4X HDR)"}),
+        node_of("A Processor 8480", 112, 2, 512 * GB, "Server 2", 0, {"mlx5_0/1": "400 Gb/sec (4X NDR)"}),
+        node_of(
             "A Processor 6338",
             64,
             2,
@@ -261,6 +261,16 @@ def _vary(made: Node, rng: random.Random, heat: float, warm: Callable[[], float]
     made["mounts"]["/"]["free"] = rng.uniform(0.2, 0.9)
 
 
+def drawn(
+    base: Node, name: str, rng: random.Random, heat: float, warm: Callable[[], float], speed: Callable[[], float]
+) -> Node:
+    """A node of that name with what differs from node to node drawn anew."""
+    made = copy.deepcopy(base)
+    made["node"] = name
+    _vary(made, rng, heat, warm, speed)
+    return made
+
+
 def uneven(count: int, seed: int) -> Iterator[Node]:
     """Eleven classes, logistic temperatures in whole degrees by rack, skewed speeds, busy and idle nodes."""
     rng = random.Random(seed ^ 0x5EED)
@@ -273,7 +283,7 @@ def uneven(count: int, seed: int) -> Iterator[Node]:
             else {f"hfi1_{p}/1": "100 Gb/sec (4X EDR)" for p in range(1)}
         )
         classes.append(
-            _base(
+            node_of(
                 f"Processor {c // 2}",
                 32 + 16 * c,
                 1 + c % 2,
@@ -310,7 +320,6 @@ def uneven(count: int, seed: int) -> Iterator[Node]:
         yield made
 
 
-GENERATORS = {"regular": regular, "uneven": uneven}
 #: The rules of a made-up site for the speeds that its nodes report.
 SITE_RULES = "".join(
     f"""

@@ -37,6 +37,9 @@ std::vector<pid_t> children_by_search(pid_t parent) {
     return found;
 }
 
+// For so many rounds of a millisecond a keeper is not killed.
+constexpr int kPatience = 500;
+
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
 
 std::string name_of(pid_t pid) {
@@ -86,14 +89,19 @@ Left end_children(pid_t group) {
             kill(-group, SIGKILL);
         }
         for (const pid_t pid : children) {
-            kill(pid, SIGKILL);
+            // it puts back what was changed on the machine, and ends by itself once its guard is gone
+            if (round >= kPatience || found[pid] != kKeeper) {
+                kill(pid, SIGKILL);
+            }
         }
         const timespec pause{0, 1'000'000};
         nanosleep(&pause, nullptr);
     }
     left.names.reserve(found.size());
     for (const auto& [pid, name] : found) {
-        left.names.push_back(name);
+        if (name != kKeeper) {
+            left.names.push_back(name);
+        }
     }
     return left;
 }

@@ -9,6 +9,9 @@
 
 namespace nodewise {
 
+// What a process is called that puts back what was changed on the machine (at most 15 letters, as the kernel has it).
+inline constexpr const char* kKeeper = "nodewise-keeper";
+
 // From now on orphans below this process become its children.
 void adopt_orphans();
 

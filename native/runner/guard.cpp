@@ -8,11 +8,109 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
 
 #include "runner/children.h"
 
 namespace nodewise {
+namespace {
+
+volatile std::sig_atomic_t asked_to_end = 0;
+
+void note_end(int /*signal*/) { asked_to_end = 1; }
+
+// Without SA_RESTART, so that waiting for children ends.
+void heed_ends() {
+    struct sigaction action{};
+    action.sa_handler = note_end;
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+        sigaction(signal, &action, nullptr);
+    }
+}
+
+// A process that waits until the pipe closes without a word, and then puts back. It shares neither session nor group
+// with who may be killed along with the guard.
+pid_t start_keeper(const std::array<int, 2>& ends, const Change& change) {
+    const pid_t keeper = fork();
+    if (keeper != 0) {
+        return keeper;
+    }
+    setsid();
+    prctl(PR_SET_NAME, kKeeper);
+    close(ends[1]);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+        std::signal(signal, SIG_IGN);
+    }
+    // whoever reads the guard's output must not wait for this process
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    char word = 0;
+    ssize_t got = 0;
+    do {
+        got = read(ends[0], &word, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1) {
+        change.put_back();
+    }
+    _exit(0);
+}
+
+}  // namespace
+
+int guarded(const std::function<int(int guard)>& serve, const Change& change) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        throw std::system_error(errno, std::generic_category(), "pipe");
+    }
+    const pid_t parent = getppid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    heed_ends();
+    adopt_orphans();
+    const pid_t keeper = start_keeper(ends, change);
+    if (keeper < 0) {
+        throw std::system_error(errno, std::generic_category(), "fork");
+    }
+    close(ends[0]);
+    int status = 0;
+    bool ended = false;
+    try {
+        change.make();
+        const pid_t server = asked_to_end != 0 || getppid() != parent ? -1 : fork();
+        if (server == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            close(ends[1]);
+            _exit(serve(-1));
+        }
+        prctl(PR_SET_NAME, "nodewise-guard");
+        while (server > 0 && asked_to_end == 0) {
+            const pid_t one = waitpid(-1, &status, 0);
+            if (one == server) {
+                ended = true;
+                break;
+            }
+            if (one == keeper) {
+                // without it only this process can put back: at once
+                change.put_back();
+                break;
+            }
+            if (one < 0 && errno != EINTR) {
+                break;
+            }
+        }
+    } catch (...) {
+        change.put_back();
+        throw;
+    }
+    change.put_back();
+    const char done = 1;
+    [[maybe_unused]] const ssize_t told = write(ends[1], &done, 1);
+    end_children();
+    if (!ended) {
+        return 128 + SIGTERM;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 int guarded(const std::function<int(int guard)>& serve) {
     std::array<int, 2> ends{};

@@ -149,6 +149,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--via": ("auto|openmp|preload|mask", "how threads are bound"),
     "--wait": ("flag", "for other experiments"),
     "--wait-quiet": ("TIME", "for a quiet machine"),
+    "--walltime": ("TIME", "of a job"),
     "--warmup": ("N", "runs that are not counted"),
     "--weak": ("flag", "work grows with the number"),
     "--within": ("SHARE", "counts as no difference"),

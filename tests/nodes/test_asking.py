@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks._check.fleets import regular
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.nodes.asking.frames import Frames, framed
 from nodewise.nodes.asking.silence import silence, silence_of
@@ -225,6 +226,41 @@ def test_each_node_is_reached_by_an_ssh_of_its_own(node: Path, tmp_path: Path) -
     words = ("--hosts", "n[1-8]", "--through", "ssh", "--remote", f"{node} %h", "--timeout", "3s", "--fanout", "3")
     done = _nodewise("snapshot", *words, "-o", "kept", cwd=tmp_path, path=tmp_path / "bin")
     _hold(done, tmp_path / "kept", {"n1", "n8"})
+
+
+def test_a_disk_that_fills_up_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    nodes = list(regular(40, 1))
+    names = [n["node"] for n in nodes]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ssh").write_text(f'#!/bin/sh\nshift 5; exec cat "{tmp_path}/$1"\n')
+    (tmp_path / "bin/ssh").chmod(0o755)
+    for made in nodes:
+        (tmp_path / made["node"]).write_bytes(b"".join(framed(made["node"], json.dumps(made))))
+    # 100 KiB hold a dozen snapshots
+    script = f"""
+    mount -t tmpfs -o size=100k tmpfs "{disk}" || exit 99
+    "$@"; code=$?
+    cp -r "{disk}/kept" "{tmp_path}/after"
+    exit $code
+    """
+    words = ("snapshot", "--hosts", ",".join(names), "--through", "ssh", "--fanout", "4", "-o", f"{disk}/kept")
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-m", "nodewise", *words]
+    path = f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=100
+    )
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip("a small disk can only be mounted by root")
+    assert done.returncode == 2 and "No space left" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    # nothing stands there in part, and what does is judged
+    kept = {f.name: json.loads(f.read_text()) for f in (tmp_path / "after").iterdir()}
+    assert 5 <= len(kept) < 40 and kept.keys() <= {f"{name}.json" for name in names}
+    assert all(data["nodewise_snapshot"] == 1 for data in kept.values())
+    checked = _nodewise("check", str(tmp_path / "after"), "--json", cwd=tmp_path)
+    assert json.loads(checked.stdout)["nodes"] == len(kept)
+    assert _started(tmp_path / "bin/ssh") == []
 
 
 def test_what_the_site_says_of_speed_reaches_the_nodes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks._check.faults import explained, plant
 from benchmarks._check.fleets import NOW, SITE_RULES, Node, regular, uneven
+from benchmarks._check.stepped import stepped
 from nodewise.base.errors import InputError
 from nodewise.nodes.check import judge, new_fleet
 from nodewise.nodes.findings import CheckResult
@@ -72,7 +73,7 @@ def _changed(nodes: list[Node], place: int, path: str, value: Any) -> list[Node]
     return made
 
 
-@pytest.mark.parametrize("make", [regular, uneven])
+@pytest.mark.parametrize("make", [regular, uneven, stepped])
 def test_a_sound_fleet_has_no_finding(own: dict[str, Rule], make: Any) -> None:
     result = _judge(list(make(300, 5)), own)
     assert [f.finding.summary for f in result.findings if len(f.nodes) < 100] == []

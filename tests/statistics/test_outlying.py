@@ -68,6 +68,38 @@ def test_hardly_anything_sound_is_named(draw: Callable[[random.Random], float], 
     assert _errors(draw, size, groups, 1.0 if draw(random.Random(1)).is_integer() else 1e-9) <= most
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r: -r.gammavariate(3, 1),
+        lambda r: -r.expovariate(1) + r.gauss(0, 0.8),
+        lambda r: -math.log(-math.log(r.random())),
+        lambda r: -float(f"{r.gammavariate(3, 1):.1f}"),
+    ],
+    ids=["gamma", "exponential and normal", "Gumbel", "few distinct values"],
+)
+@pytest.mark.parametrize(("size", "groups"), [(6000, 10), (1000, 20), (200, 40)])
+def test_the_long_side_of_what_is_skewed_is_not_named(
+    draw: Callable[[random.Random], float], size: int, groups: int
+) -> None:
+    assert _errors(draw, size, groups, 0.1) <= max(1, size * groups // 20_000)
+
+
+def test_each_side_is_measured_by_its_own_spread_and_the_short_one_is_no_blunter_for_that() -> None:
+    rng = random.Random(4)
+    values = [-rng.gammavariate(2, 1) for _ in range(3000)]
+    most = bulk(values, 1e-9, 100_000)
+    assert most is not None
+    # the median of the distances above 0.67 is that of a normal distribution, below it is not
+    middle = sorted(abs(v - most.centre) for v in values)[1500]
+    assert most.spread_above == pytest.approx(1.4826 * middle, rel=0.01)
+    assert 1.1 * most.spread_above < most.spread_below < 2 * most.spread_above
+    # one value in a hundred far out does not widen it
+    spoilt = bulk([*values, *[-60.0] * 30], 1e-9, 100_000)
+    assert spoilt is not None and spoilt.spread_below < 1.1 * most.spread_below
+    assert spoilt.lies_apart(-60.0, "low")
+
+
 def test_beyond_another_kind_of_nodes_exceptions_are_found_still() -> None:
     rng = random.Random(3)
     values = [rng.gauss(40, 1) if i % 3 == 0 else rng.gauss(55, 1) for i in range(300)]
@@ -84,16 +116,16 @@ def test_what_is_sure_is_always_named_and_the_side_counts(size: int) -> None:
     values = [rng.gauss(0, 1) for _ in range(size)]
     most = bulk(values, 1e-9, 10**7)
     assert most is not None
-    far = most.centre + 1.001 * SURE * most.spread
+    far = most.centre + 1.001 * SURE * most.spread_above
     assert most.lies_apart(far, "high") and most.lies_apart(far, "both") and not most.lies_apart(far, "low")
-    near = most.centre - 0.999 * SURE * most.spread
+    near = most.centre - 0.999 * SURE * most.spread_below
     assert not most.lies_apart(near, "low") or most.low < SURE
 
 
 def test_few_values_say_nothing_and_equal_ones_have_a_step() -> None:
     assert bulk([1.0] * (FEWEST - 1), 1.0, 10) is None
     equal = bulk([256.0] * 100, 2.0, 1000)
-    assert equal is not None and equal.spread == 2.0
+    assert equal is not None and equal.spread_below == equal.spread_above == 2.0
     assert not equal.lies_apart(248.0, "low") and equal.lies_apart(240.0, "low")
 
 

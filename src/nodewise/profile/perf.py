@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -127,37 +125,3 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
     if child.returncode:
         first = next((line for line in problem.splitlines() if line.strip()), "no reason given")
         raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")
-
-
-def rank_words(recording: Recording, ranks: str, command: Sequence[str]) -> list[str]:
-    """A command for each rank of an MPI program: those in the list `ranks` (`0,3,8-15`; empty: all) are recorded, the others only run.
-
-    A rank knows its number from its launcher's variables; each recorded one has a file of its own, `.NUMBER` after its name.
-    """
-    line = " ".join(
-        f'{shlex.quote(word)}."$r"' if word == str(recording.into) else shlex.quote(word)
-        for word in recording.words([])
-    )
-    script = (
-        "r=${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-${ALPS_APP_PE:-0}}}}}; "
-        + (f'case ,{ranks_text(ranks)}, in *,$r,*) ;; *) exec "$@";; esac; ' if ranks else "")
-        + f'exec {line} "$@"'
-    )
-    return ["sh", "-c", script, "sh", *command]
-
-
-def ranks_text(ranks: str, most: int = 10_000) -> str:
-    """Ranks written out: `0-2,7` is `0,1,2,7`. Raises ValueError for what is no list of numbers."""
-    found: list[int] = []
-    for part in ranks.split(","):
-        match = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7}))?", part)
-        if match is None:
-            raise ValueError(part)
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first or last - first >= most:
-            raise ValueError(part)
-        found += range(first, last + 1)
-        # they have to fit into one word of a command
-        if len(found) > most:
-            raise ValueError(part)
-    return ",".join(map(str, dict.fromkeys(found)))

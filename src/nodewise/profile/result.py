@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from nodewise.profile.openmp import OpenMPShare
 from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
 from nodewise.statistics.shares import share_intervals
 
@@ -98,7 +99,7 @@ class ProfileResult:
 
     `seconds` is its own duration with perf's start and end, `samples` those of work, `event` what was sampled, `rate` how often in a
     second, `chains` and `chains_why` how callers were found, `off_cpu` whether it was recorded where threads wait. `spinning` is the share of samples in functions that wait by spinning, by
-    their names. `exit_code` is the program's. `recordings` are perf's files.
+    their names; `openmp` is what OpenMP cost each process that used it. `exit_code` is the program's. `recordings` are perf's files.
     """
 
     kind: ClassVar[str] = "profile"
@@ -120,6 +121,7 @@ class ProfileResult:
     lines: tuple[LineShare, ...]
     threads: tuple[ThreadShare, ...]
     waiting: tuple[WaitingShare, ...]
+    openmp: tuple[OpenMPShare, ...]
     spinning: float
     notes: tuple[str, ...]
     recordings: tuple[str, ...]

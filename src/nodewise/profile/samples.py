@@ -36,15 +36,25 @@ class Taken:
     waited: float | None = None
 
 
+@dataclass(frozen=True)
+class Away:
+    """A thread that stood still from a time on, for so many seconds; in which functions, where that was recorded."""
+
+    time: float
+    seconds: float
+    chain: tuple[Frame, ...] = ()
+
+
 @dataclass
 class Life:
-    """What is known of a thread: its name, when it was first and last seen, and how long it waited or was held back, in seconds."""
+    """What is known of a thread: its name, when it was first and last seen, how long it waited or was held back, in seconds, and each wait."""
 
     name: str
     first: float
     last: float
     waited_s: float = 0.0
     preempted_s: float = 0.0
+    away: list[Away] = field(default_factory=list)
 
 
 @dataclass
@@ -123,5 +133,6 @@ def _came_back(found: Recorded, life: Life, key: tuple[int, int], left: _Out, ti
         life.preempted_s += gone
         return
     life.waited_s += gone
+    life.away.append(Away(left.time, gone, left.chain or ()))
     if left.chain:
         found.samples.append(Taken(*key, left.time, left.chain, gone))

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known of a program before it is recorded: which call chains it allows, and what would spoil its profile."""
+"""What is known of a program before it is recorded: its file's sections, and which call chains it allows."""
 
 from __future__ import annotations
 
 import mmap
 import os
-import re
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
-
-_PYTHON = re.compile(r"python(\d+)\.(\d+)$")
-_PERF_MAPS = (3, 12)
+from nodewise.profile.interpreter import Python
 
 
 @dataclass(frozen=True)
@@ -49,50 +45,11 @@ def choose_chains(program: Path, environment: Mapping[str, str]) -> Chains:
     return Chains("fp", "it has no unwind tables: only code compiled with -fno-omit-frame-pointer has whole chains")
 
 
-def python_environment(program: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def python_environment(python: Python | None, environment: Mapping[str, str]) -> dict[str, str]:
     """The variable that lets Python 3.12 or newer name its own functions to perf; nothing for other programs."""
-    version = _PYTHON.search(program.resolve().name)
-    if version is None or (int(version[1]), int(version[2])) < _PERF_MAPS or "PYTHONPERFSUPPORT" in environment:
+    if python is None or not python.shows_perf or "PYTHONPERFSUPPORT" in environment:
         return {}
     return {"PYTHONPERFSUPPORT": "1"}
-
-
-def traps(program: Path, folder: Path, environment: Mapping[str, str], command: Sequence[str]) -> list[str]:
-    """What would spoil the profile of a program that is recorded into a folder, each in a sentence."""
-    found = []
-    sections = read_sections(program)
-    if sections is not None and ".symtab" not in sections and ".dynsym" not in sections:
-        found.append(f"{program.name} is stripped and static: its functions have no names here")
-    elif sections is not None and ".symtab" not in sections:
-        found.append(
-            f"{program.name} is stripped: of its functions only those that it exports have names; link without -s"
-        )
-    elif sections is not None and ".dynsym" not in sections:
-        found.append(f"{program.name} is static: libraries' functions are counted as its own")
-    if (version := _PYTHON.search(program.resolve().name)) and (int(version[1]), int(version[2])) < _PERF_MAPS:
-        found.append(
-            "Python before 3.12 shows perf its interpreter's functions, not those of the script; py-spy shows these"
-        )
-    if preloads := environment.get("LD_PRELOAD", "").strip():
-        found.append(f"other libraries are preloaded and are part of what is seen: {preloads}")
-    if not _can_map(folder):
-        found.append(
-            f"files in {folder} cannot be mapped into memory, which perf needs to read them: choose another with --out"
-        )
-    if environment.get("PMI_NO_FORK") != "1" and Path(command[0]).name == "aprun":
-        found.append("under aprun set PMI_NO_FORK=1: the program is started by perf, not by the launcher itself")
-    return found
-
-
-def _can_map(folder: Path) -> bool:
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"\0" * 4096)
-            file.flush()
-            with mmap.mmap(file.fileno(), 4096):
-                return True
-    except (OSError, ValueError):
-        return False
 
 
 def processors() -> int:

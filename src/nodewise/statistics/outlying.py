@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Values that lie apart from those of their peers: robust deviations, and the bound beyond which one is named.
 
-The centre is the median and the spread 1.4826 MAD, of the whole group. The bound is that of a normal distribution at the level that all
-tests together leave to one, raised for what is not known of the spread in small groups (Student's t with the information that a MAD has, 37 %
-of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier is read from the quartile and the outer
-3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2). What is `SURE` deviations out is
-always named, but where a tenth of the group or more is out there: such are another kind (busy and idle nodes, say), and what is named lies beyond them.
+The centre is the median of the whole group. Each side has a spread of its own, as what is measured of machines is skewed (speeds below, temperatures
+above): 1.4826 MAD, or where that is more the same of that side's values alone, or from 50 values on the distance of the side's outer tenth over a normal
+distribution's. On skewed data one spread for both sides would name sound nodes: of a gamma distribution's tail one in 15 000 is 8 such out.
+The bound is that of a normal distribution at the level that all tests together leave to one, raised for what is not known of the spread in small groups
+(Student's t with the information that a MAD has, 37 % of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier
+is read from the quartile and the outer 3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2).
+What is `SURE` deviations out is always named, but where a tenth of the group or more is out there: such are another kind (busy and idle nodes, say), and
+what is named lies beyond them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from nodewise.statistics.summary import median
@@ -21,16 +24,20 @@ from nodewise.statistics.summary import median
 SURE = 8.0
 #: Fewer values say nothing of a spread.
 FEWEST = 8
-#: From so many on the tail is looked at, and `SURE` holds.
-_TELLING_TAIL, _TELLING = 200, 20
+#: From so many on the tail is looked at, the outer tenth of a side, and `SURE` holds.
+_TELLING_TAIL, _TELLING_TENTH, _TELLING = 100, 50, 20
 #: From this share on what lies apart is no exception.
 _KIND = 0.1
 #: Another kind may lie across the bound; in half its distance there is no tenth of any group of one kind.
 _FAR = 0.5
 _MAD_TO_SIGMA = 1.4826
 _EFFICIENCY = 0.37
-_QUARTILE, _OUTER = 0.25, 0.03
+_QUARTILE, _TENTH, _OUTER = 0.25, 0.1, 0.03
 _NORMAL = NormalDist()
+#: An exponential distribution's long side is 1.8 times as wide as its MAD says; what is wider is no tail.
+_SKEWED = 2.0
+#: A tail that is heavier than normal by its outer 3 % is more so further out, where it is a mixture: noise and something else.
+_FURTHER = 1.5
 #: The exponent by which a normal distribution's quantiles grow between these two, as a Weibull tail's would.
 _SPAN = math.log(math.log(2 * _OUTER) / math.log(2 * _QUARTILE))
 _NORMAL_GROWTH = math.log(_NORMAL.inv_cdf(1 - _OUTER) / _NORMAL.inv_cdf(1 - _QUARTILE)) / _SPAN
@@ -38,16 +45,17 @@ _NORMAL_GROWTH = math.log(_NORMAL.inv_cdf(1 - _OUTER) / _NORMAL.inv_cdf(1 - _QUA
 
 @dataclass(frozen=True)
 class Bulk:
-    """Where most of a group lies: its centre and spread, and the bounds below and above in spreads; none where it is too small."""
+    """Where most of a group lies: its centre, the spreads below and above it, and the bounds below and above in these spreads."""
 
     centre: float
-    spread: float
+    spread_below: float
+    spread_above: float
     low: float
     high: float
 
     def deviation(self, value: float) -> float:
-        """How many spreads a value is above the centre."""
-        return (value - self.centre) / self.spread
+        """How many spreads of its side a value is above the centre."""
+        return (value - self.centre) / (self.spread_above if value > self.centre else self.spread_below)
 
     def lies_apart(self, value: float, side: str) -> bool:
         """Whether it is beyond a bound of that side: `low`, `high` or `both`."""
@@ -64,15 +72,30 @@ def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05) 
         return None
     ordered = sorted(values)
     centre = median(ordered)
-    spread = max(_MAD_TO_SIGMA * median([abs(v - centre) for v in ordered]), step)
+    least = max(_MAD_TO_SIGMA * median([abs(v - centre) for v in ordered]), step)
+    below, above = (_spread_of_side(ordered, centre, sign, least) for sign in (-1, 1))
     each = level / max(1, tests)
     bound = student_quantile(each, max(1.0, _EFFICIENCY * (len(ordered) - 1)))
     if len(ordered) < _TELLING:
-        return _beyond_other_kinds(ordered, Bulk(centre, spread, bound, bound))
-    reach = math.log(each) / math.log(2 * _QUARTILE)
+        return _beyond_other_kinds(ordered, Bulk(centre, below, above, bound, bound))
+    reach = math.log(each) / math.log(2 * (_QUARTILE if len(ordered) < _TELLING_TENTH else _TENTH))
     high = min(SURE, bound * reach ** _heavier(ordered, centre, 1))
     low = min(SURE, bound * reach ** _heavier(ordered, centre, -1))
-    return _beyond_other_kinds(ordered, Bulk(centre, spread, low, high))
+    return _beyond_other_kinds(ordered, Bulk(centre, below, above, low, high))
+
+
+def _spread_of_side(ordered: Sequence[float], centre: float, sign: int, least: float) -> float:
+    """The spread of the values on one side of the centre, as a standard deviation; that of both, `least`, where it is no wider or shows another kind."""
+    found = _MAD_TO_SIGMA * median([abs(v - centre) for v in ordered if (v - centre) * sign >= 0])
+    if len(ordered) >= _TELLING_TENTH:
+        found = max(found, _reach(ordered, centre, sign, _TENTH) / _NORMAL.inv_cdf(1 - _TENTH))
+    return found if least < found <= _SKEWED * least else least
+
+
+def _reach(ordered: Sequence[float], centre: float, sign: int, share: float) -> float:
+    """How far from the centre the outer `share` of the values begins on one side."""
+    place = round(share * (len(ordered) - 1))
+    return sign * ((ordered[-1 - place] if sign > 0 else ordered[place]) - centre)
 
 
 def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
@@ -83,21 +106,17 @@ def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
         high += b.deviation(ordered[-1 - round(_OUTER * (len(ordered) - 1))])
     if -b.deviation(ordered[fewest - 1]) > low * _FAR:
         low -= b.deviation(ordered[round(_OUTER * (len(ordered) - 1))])
-    return Bulk(b.centre, b.spread, low, high)
+    return replace(b, low=low, high=high)
 
 
 def _heavier(ordered: Sequence[float], centre: float, sign: int) -> float:
     """By how much the tail's quantiles grow faster than a normal distribution's, as an exponent; 0 for lighter ones and small groups."""
-    n = len(ordered)
-    if n < _TELLING_TAIL:
+    if len(ordered) < _TELLING_TAIL:
         return 0.0
-
-    def reach(share: float) -> float:
-        place = round(share * (n - 1))
-        return sign * ((ordered[n - 1 - place] if sign > 0 else ordered[place]) - centre)
-
-    inner, outer = reach(_QUARTILE), reach(_OUTER)
-    return 0.0 if inner <= 0 or outer <= inner else max(0.0, math.log(outer / inner) / _SPAN - _NORMAL_GROWTH)
+    inner, outer = (_reach(ordered, centre, sign, share) for share in (_QUARTILE, _OUTER))
+    if inner <= 0 or outer <= inner:
+        return 0.0
+    return _FURTHER * max(0.0, math.log(outer / inner) / _SPAN - _NORMAL_GROWTH)
 
 
 def student_quantile(two_sided: float, freedom: float) -> float:

@@ -56,7 +56,7 @@ _FOLDER = Path("nodewise-profiles")
     "ranks",
     default="",
     metavar="LIST",
-    help="The ranks of an MPI program that are recorded, such as 0,8-11; the others run as they are. [default: all]",
+    help="The ranks of an MPI program that are recorded, such as 0,8-11 or every:64; the others run as they are. [default: all]",
     group="Recording",
 )
 @option(
@@ -101,6 +101,13 @@ _FOLDER = Path("nodewise-profiles")
     help="Colour the flame graph by what changed since the profile in DIR.",
     group=OUTPUT,
 )
+@option(
+    "--script",
+    metavar="FORM[=FILE]",
+    help="Print a script that profiles the chosen ranks under a batch system, or write it: slurm, pbs, pbs-alps or lsf.",
+    group=OUTPUT,
+)
+@option("--walltime", metavar="TIME", help="How long the script's job may take. [default: 00:30:00]", group=OUTPUT)
 @json_option("the profile", "; what COMMAND prints goes to standard error then")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_context
@@ -117,6 +124,8 @@ def command(
     out: Path | None,
     stored: Path | None,
     against: Path | None,
+    script: str | None,
+    walltime: str | None,
     as_json: bool,
     words: tuple[str, ...],
 ) -> None:
@@ -127,7 +136,7 @@ def command(
 
     Exits as COMMAND does.
     """
-    from nodewise.api.profile import read_profile
+    from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
@@ -138,6 +147,12 @@ def command(
 
     if (stored is None) == (not words):
         raise InputError("name either a command after -- or a stored profile with --read")
+    if script is not None:
+        ignored = ("off_cpu", "top", "collapsed", "speedscope", "against", "as_json", "stored")
+        refuse_ignored(context, "--script only writes a script", ignored)
+        _write_script(script, words, rate, chains, ranks, max_size, out, walltime or "00:30:00")
+        return
+    refuse_ignored(context, "no --script is asked for", ("walltime",))
     before = None if against is None else read_profile(against)
     if stored is not None:
         refuse_ignored(
@@ -162,6 +177,47 @@ def command(
         raise click.exceptions.Exit(result.exit_code)
 
 
+def _write_script(
+    script: str,
+    words: tuple[str, ...],
+    rate: int,
+    chains: str | None,
+    ranks: str,
+    max_size: str,
+    out: Path | None,
+    walltime: str,
+) -> None:
+    from nodewise.api.profile_script import script_of_profile
+    from nodewise.base.files import write_whole
+    from nodewise.base.units import parse_bytes
+    from nodewise.cli.experiments import check_target
+    from nodewise.cli.masked_terminal import show_as_it_is
+
+    form, equals, file = script.partition("=")
+    if equals and not file:
+        raise InputError(f"--script {script!r} names no file", "such as: --script slurm=profile.sbatch")
+    if file:
+        check_target(Path(file), "--script")
+    text, notes = script_of_profile(
+        form,
+        words,
+        ranks=ranks,
+        rate=rate,
+        chains=chains,
+        walltime=walltime,
+        folder=out,
+        most_bytes=parse_bytes(max_size, "--max-size") if max_size else 0,
+    )
+    for note in notes:
+        print(f"note      {note}", file=sys.stderr)
+    if file:
+        write_whole(Path(file), text.encode("utf-8", "surrogateescape"))
+        Path(file).chmod(Path(file).stat().st_mode | 0o111)
+    else:
+        show_as_it_is(line for line in text.splitlines() if line.startswith(': "${'))
+        print(text, end="")
+
+
 def _record(
     words: tuple[str, ...],
     rate: int,
@@ -172,7 +228,8 @@ def _record(
     out: Path | None,
     quiet: bool,
 ) -> tuple[Profiled, Path]:
-    from nodewise.api.profile import conclude_profile, prepare_profile, recordings_in
+    from nodewise.api.profile import conclude_profile, prepare_profile
+    from nodewise.api.stored_profile import recordings_in
     from nodewise.base.files import make_directory
     from nodewise.base.units import parse_bytes
     from nodewise.cli.experiments import place_for_command

@@ -10,7 +10,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,7 +178,7 @@ async def _asked(
             for node in nodes:
                 listener.silent(node, _why(listener.said.get(node, "") or last, code, seconds, limit))
 
-    await asyncio.gather(*(start(batch) for batch in starter.batches(left())))
+    await _all(start(batch) for batch in starter.batches(left()))
     if starter.kind == "srun" and (silent := left()):
         # one node on which nothing can be started ends the step for all: the others of which nothing was said are asked
         # again, each by itself
@@ -186,7 +186,18 @@ async def _asked(
             if said := listener.said.get(node):
                 listener.silent(node, _why(said, 0, seconds, 0))
         await start(left()[:1])
-        await asyncio.gather(*(start([node]) for node in left()))
+        await _all(start([node]) for node in left())
+
+
+async def _all(asked: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; where one fails, as a full disk makes it, the others are ended before that goes on."""
+    tasks = [asyncio.ensure_future(one) for one in asked]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _why(said: str, code: int | None, seconds: float, limit_s: float) -> str:
@@ -204,14 +215,23 @@ async def _heard(
     command: Sequence[str], limit_s: float, hear: Callable[[str], None], environment: Mapping[str, str]
 ) -> tuple[str, int | None]:
     """Run a starter and take in what it prints: its last words and its exit code, or None where it did not end in time."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
     )
+    try:
+        # taken back half-way, it would wait for ever for pipes that are not there yet
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            await _ended(await starting)
+        raise
     last = ""
 
     async def follow(stream: Any) -> None:

@@ -13,6 +13,7 @@ from nodewise.profile.result import Profiled, object_name
 from nodewise.profile.samples import Taken
 from nodewise.profile.stacks import summed, tree, waited
 from nodewise.report.pages.template import environment
+from nodewise.report.text.profile import openmp_sentence
 
 #: Functions with fewer than this part of all samples are too thin to be seen, or clicked.
 _THINNEST = 1 / 4000
@@ -51,6 +52,7 @@ def profile_page(profiled: Profiled, before: Profiled | None = None) -> str:
         .get_template("profile.html")
         .render(
             object_name=object_name,
+            openmp_sentence=openmp_sentence,
             result=result,
             command=" ".join(result.command),
             headline=f"{format_percent(first.share)} in {visible(first.function)}"

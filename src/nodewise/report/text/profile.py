@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from nodewise.base.escaping import visible
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.profile.openmp import OpenMPShare
 from nodewise.profile.result import ProfileResult, object_name
 
 _LONGEST = 40
@@ -75,8 +76,25 @@ def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
                 width,
             ),
         ]
+    for share in result.openmp:
+        lines += ["", *_openmp(share, width)]
     lines += ["", *(f"note      {note}" for note in result.notes)]
     return "\n".join(lines).rstrip()
+
+
+def openmp_sentence(share: OpenMPShare) -> str:
+    """What OpenMP cost a process, in a line."""
+    where = "" if share.rank is None else f" (rank {share.rank})"
+    return (
+        f"OpenMP{where}: {format_percent(share.serial_share)} of {format_seconds(share.seconds)} in one thread alone, "
+        f"{format_seconds(share.barrier_s)} at barriers over {len(share.threads)} threads of {share.runtime}'s runtime, "
+        f"work unequal by {format_percent(share.imbalance)}: {share.how}"
+    )
+
+
+def _openmp(share: OpenMPShare, width: int) -> list[str]:
+    rows = [(*(format_seconds(s) for s in (t.work_s, t.barrier_s, t.idle_s)), str(t.tid)) for t in share.threads]
+    return [openmp_sentence(share), *_table(("work", "at barriers", "idle", "thread"), rows, width)]
 
 
 def _span(low: float, high: float) -> str:

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nodewise-governor [--sys DIR] [--set GOVERNOR] [--load MODULE] PROCESSORS -- COMMAND [+ COMMAND]...: runs the
+// commands at the same time on the first of the processors (a comma between numbers), if wanted under another governor,
+// and puts back what it changed, also where it is killed. Prints as one line of JSON the seconds until the last command
+// ended, and what the kernel counted of that processor's frequencies meanwhile. A module is loaded for as long as that
+// takes where the statistics are not there. Exit codes: that of the first command that failed; 2 for words that are not
+// understood; 3 where the governor cannot be set.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runner/governor.h"
+#include "runner/guard.h"
+
+namespace {
+
+using nlohmann::json;
+using nodewise::cpufreq_folder;
+using nodewise::first_line;
+using nodewise::FrequencyTable;
+
+constexpr int kNotSet = 3;
+
+struct Asked {
+    std::string sys = "/sys";
+    std::string governor;
+    std::string module;
+    std::vector<int> processors;
+    std::vector<std::vector<std::string>> commands;
+};
+
+Asked read_words(int count, char** words) {
+    Asked asked;
+    int i = 1;
+    for (; i + 1 < count && std::string(words[i]).rfind("--", 0) == 0; i += 2) {
+        const std::string name = words[i];
+        if (name == "--sys") {
+            asked.sys = words[i + 1];
+        } else if (name == "--set") {
+            asked.governor = words[i + 1];
+        } else if (name == "--load") {
+            asked.module = words[i + 1];
+        } else {
+            throw std::invalid_argument("no such option: " + name);
+        }
+    }
+    if (i >= count) {
+        throw std::invalid_argument("no processors are named");
+    }
+    std::istringstream list(words[i]);
+    for (std::string one; std::getline(list, one, ',');) {
+        asked.processors.push_back(std::stoi(one));
+    }
+    if (asked.processors.empty() || i + 2 >= count || std::string(words[i + 1]) != "--") {
+        throw std::invalid_argument("behind the processors come -- and a command");
+    }
+    asked.commands.emplace_back();
+    for (i += 2; i < count; ++i) {
+        if (std::string(words[i]) == "+") {
+            asked.commands.emplace_back();
+        } else {
+            asked.commands.back().emplace_back(words[i]);
+        }
+    }
+    return asked;
+}
+
+double now_s() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+int run_quietly(const std::vector<std::string>& words) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::vector<char*> given;
+        for (const std::string& word : words) {
+            given.push_back(const_cast<char*>(word.c_str()));
+        }
+        given.push_back(nullptr);
+        const int nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
+        execvp(given[0], given.data());
+        _exit(127);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+json as_json(const FrequencyTable& table) {
+    json times = json::object();
+    for (const auto& [frequency, time] : table.time_in_state) {
+        times[std::to_string(frequency)] = time;
+    }
+    json transitions = json::object();
+    for (const auto& [from, row] : table.transitions) {
+        for (const auto& [to, number] : row) {
+            if (number != 0) {
+                transitions[std::to_string(from)][std::to_string(to)] = number;
+            }
+        }
+    }
+    return {{"time_in_state", times}, {"transitions", transitions}};
+}
+
+// The commands at once, on one processor; the first exit code that is not 0.
+int run_together(const Asked& asked) {
+    std::vector<pid_t> started;
+    for (const auto& command : asked.commands) {
+        const pid_t child = fork();
+        if (child == 0) {
+            // who started it may be killed
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(static_cast<unsigned>(asked.processors[0]), &one);
+            if (sched_setaffinity(0, sizeof one, &one) != 0) {
+                std::perror("nodewise-governor: sched_setaffinity");
+                _exit(2);
+            }
+            std::vector<char*> words;
+            for (const std::string& word : command) {
+                words.push_back(const_cast<char*>(word.c_str()));
+            }
+            words.push_back(nullptr);
+            execvp(words[0], words.data());
+            std::perror(words[0]);
+            _exit(127);
+        }
+        started.push_back(child);
+    }
+    int code = 0;
+    for (const pid_t child : started) {
+        int status = 0;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        if (code == 0) {
+            code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        }
+    }
+    return code;
+}
+
+int measure(const Asked& asked) {
+    const FrequencyTable before = nodewise::read_table(asked.sys, asked.processors[0]);
+    const double begin = now_s();
+    const int code = run_together(asked);
+    const double seconds = now_s() - begin;
+    const FrequencyTable counted = difference(before, nodewise::read_table(asked.sys, asked.processors[0]));
+    json made = {{"nodewise", 1}, {"seconds", seconds}};
+    if (counted.there) {
+        const std::int64_t top = counted.time_in_state.rbegin()->first;
+        std::int64_t into_top = 0;
+        std::int64_t all = 0;
+        for (const auto& [from, row] : counted.transitions) {
+            for (const auto& [to, number] : row) {
+                all += number;
+                into_top += to == top ? number : 0;
+            }
+        }
+        made["transitions"] = all;
+        made["into_top"] = into_top;
+        std::cerr << "nodewise-governor: " << as_json(counted).dump() << '\n';
+    }
+    std::cout << made.dump() << std::endl;
+    return code;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    try {
+        const Asked asked = read_words(count, words);
+        std::vector<std::string> files;
+        std::vector<std::string> before;
+        for (const int processor : asked.processors) {
+            files.push_back(cpufreq_folder(asked.sys, processor) + "/scaling_governor");
+            before.push_back(first_line(files.back()));
+            if (!asked.governor.empty() && before.back().empty()) {
+                std::cerr << "nodewise-governor: " << files.back() << " cannot be read\n";
+                return kNotSet;
+            }
+        }
+        const std::string stats = cpufreq_folder(asked.sys, asked.processors[0]) + "/stats";
+        const bool load = !asked.module.empty() && access(stats.c_str(), F_OK) != 0;
+        const auto put_back = [&] {
+            for (std::size_t i = 0; i < files.size() && !asked.governor.empty(); ++i) {
+                // a setting that is as it was is left alone
+                if (first_line(files[i]) != before[i] && !nodewise::write_value(files[i], before[i])) {
+                    std::cerr << "nodewise-governor: " << files[i] << " could not be put back to " << before[i] << '\n';
+                }
+            }
+            if (load) {
+                run_quietly({"modprobe", "-r", asked.module});
+            }
+        };
+        const auto make = [&] {
+            if (load) {
+                run_quietly({"modprobe", asked.module});
+            }
+            for (const std::string& file : files) {
+                if (!asked.governor.empty() && !nodewise::write_value(file, asked.governor)) {
+                    throw std::runtime_error("the kernel does not take " + asked.governor + " in " + file);
+                }
+            }
+        };
+        return nodewise::guarded([&](int) { return measure(asked); }, {make, put_back});
+    } catch (const std::runtime_error& problem) {
+        std::cerr << "nodewise-governor: " << problem.what() << '\n';
+        return kNotSet;
+    } catch (const std::exception& problem) {
+        std::cerr << "nodewise-governor: " << problem.what() << '\n';
+        return 2;
+    }
+}

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A profile as it is kept: its recordings, one for each rank, and what is written beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.bounded_json import parse_json, read_bounded
+from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.shapes import NotNegative, Positive, ShapeError, fit
+from nodewise.base.units import format_bytes, format_percent
+from nodewise.profile import py_spy
+from nodewise.profile.lines import addr2line, places_of
+from nodewise.profile.openmp import openmp_shares
+from nodewise.profile.perf import perf_program, script_lines
+from nodewise.profile.result import (
+    FEWEST,
+    Profiled,
+    ProfileResult,
+    function_shares,
+    line_shares,
+    spinning_share,
+    thread_shares,
+    waiting_shares,
+)
+from nodewise.profile.samples import Recorded, read_samples
+
+#: Files of a recording, by what made them; that of a rank has its number behind, in a folder of its node.
+RECORDING, SPIED = "perf.data", "py-spy.json"
+#: What is written beside them.
+KEPT = "profile.json"
+#: Ranks whose recordings are many.
+_MANY = 1000
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is written next to a recording, so that it can be read again."""
+
+    command: tuple[str, ...]
+    machine: str
+    taken_at: str
+    seconds: NotNegative
+    exit_code: int
+    event: str
+    rate: Positive
+    chains: str
+    chains_why: str
+    off_cpu: bool
+    perf: str
+    notes: tuple[str, ...]
+
+
+def read_profile(folder: Path) -> Profiled:
+    """A profile that was kept. Raises InputError where there is none, ProgramError where the recording cannot be read."""
+    path = folder / KEPT
+    try:
+        data: Any = parse_json(read_bounded(path))
+        names = [field.name for field in fields(Kept)]
+        kept = fit({name: data[name] for name in names}, Kept)
+    except (OSError, KeyError, TypeError) as problem:
+        raise InputError(
+            f"{folder} holds no profile: {problem}", "name the directory that nodewise profile made"
+        ) from problem
+    except (ShapeError, ValueError) as problem:
+        raise InputError(f"{path} is damaged: {problem}", "profile again") from problem
+    return read_recordings(folder, kept)
+
+
+def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
+    """What the recordings in a folder show. Raises ProgramError where there are none, or one cannot be read."""
+    files = recordings_in(folder)
+    if not files:
+        said = py_spy.what_it_said(folder / SPIED)
+        raise ProgramError(
+            f"nothing was recorded in {folder}{f': {said}' if said else ''}",
+            "did the program start? with ranks: are those that are named there?",
+        )
+    spied = kept.event == py_spy.EVENT
+    recorded = {rank: _recorded(path) for rank, path in files.items()}
+    samples = sorted((taken for one in recorded.values() for taken in one.samples), key=lambda taken: taken.time)
+    work = [taken for taken in samples if taken.waited is None]
+    notes = list(kept.notes)
+    lost = sum(one.lost for one in recorded.values())
+    if lost:
+        notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
+    if len(work) < FEWEST:
+        notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
+    size = sum(path.stat().st_size for path in files.values())
+    if most_bytes and size > 0.95 * most_bytes and samples:
+        begun = min(life.first for one in recorded.values() for life in one.threads.values())
+        notes.append(
+            f"the limit of {format_bytes(most_bytes)} was reached {samples[-1].time - begun:.1f} s after the start: what came later is missing"
+        )
+    if not spied and addr2line() is None:
+        notes.append("there are no source lines: addr2line is missing (package binutils)")
+    spinning = spinning_share(work)
+    if spinning:
+        notes.append(
+            f"{format_percent(spinning)} of the samples are in functions that wait by spinning, going by their names: a guess"
+        )
+    if spied:
+        notes.append("how long threads waited is not known: py-spy leaves these samples out")
+    elif not kept.off_cpu:
+        notes.append("waiting is summed for each thread; where it happened is shown by --off-cpu")
+    result = ProfileResult(
+        command=kept.command,
+        machine=kept.machine,
+        taken_at=kept.taken_at,
+        # a job that was handed in is not timed from outside
+        seconds=kept.seconds
+        or max((life.last - life.first for one in recorded.values() for life in one.threads.values()), default=0.0),
+        exit_code=kept.exit_code,
+        event=next((one.event for one in recorded.values() if one.event), kept.event),
+        rate=int(kept.rate),
+        chains=kept.chains,
+        chains_why=kept.chains_why,
+        off_cpu=kept.off_cpu,
+        perf=kept.perf,
+        samples=len(work),
+        lost=lost,
+        functions=function_shares(work),
+        lines=line_shares(work, py_spy.lines_as_recorded if spied else places_of),
+        threads=thread_shares(recorded),
+        waiting=waiting_shares(samples),
+        openmp=openmp_shares(recorded, int(kept.rate), kept.off_cpu),
+        spinning=spinning,
+        notes=tuple(notes),
+        recordings=tuple(str(path) for path in files.values()),
+    )
+    return Profiled(result, recorded)
+
+
+def _recorded(path: Path) -> Recorded:
+    if path.name.startswith(SPIED):
+        return py_spy.read_spied(path)
+    return read_samples(script_lines(perf_program(), path))
+
+
+def recordings_in(folder: Path) -> Mapping[int | None, Path]:
+    """The recordings in a folder: the one without ranks as None, else each rank's, in order, which lie in folders of their nodes."""
+    for name in (RECORDING, SPIED):
+        if (plain := folder / name).is_file():
+            return {None: plain}
+    found = {}
+    for name in (RECORDING, SPIED):
+        for path in (*folder.glob(f"{name}.*"), *folder.glob(f"*/{name}.*")):
+            number = path.name.removeprefix(f"{name}.")
+            if number.isdigit():
+                found[int(number)] = path
+    return dict(sorted(found.items()))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs inside of the guest of tools/guest_governors.py: a governor that was changed is as it was after 100 kills of each process in turn, and the
+# kernel counts transitions while three processes share a processor. Its times mean nothing, and are not shown.
+kills=$1
+cpu=/sys/devices/system/cpu
+failed=0
+say() { echo "governors: $*"; }
+wrong() { say "WRONG: $*"; failed=$((failed + 1)); }
+
+say "driver $(cat $cpu/cpu0/cpufreq/scaling_driver), governors $(cat $cpu/cpu0/cpufreq/scaling_available_governors)"
+for c in 0 1; do echo performance > $cpu/cpu$c/cpufreq/scaling_governor || wrong "no performance"; done
+
+# the first process of that name; $2: below that parent
+of_name() {
+    for folder in /proc/[0-9]*; do
+        read -r name < "$folder/comm" 2>/dev/null && [ "$name" = "$1" ] && echo "${folder#/proc/}" && return
+    done
+}
+
+# $1: the guard, the keeper, the one that measures, or the shell above all of them; $2: how long before, in ms
+round() {
+    sh -c '/nodewise-governor --set ondemand 0,1 -- sleep 777 >/dev/null 2>&1 & wait' &
+    shell=$!
+    tries=0
+    # at any moment of a start: before it is there, too
+    usleep $(($2 * 1000))
+    pid=
+    while [ $tries -lt 100 ]; do
+        case $1 in
+        guard) pid=$(of_name nodewise-guard) ;;
+        keeper) pid=$(of_name nodewise-keeper) ;;
+        measure) pid=$(of_name sleep) ;;
+        shell) pid=$shell ;;
+        early) pid=$(of_name nodewise-govern) ;;
+        esac
+        [ -n "$pid" ] && break
+        tries=$((tries + 1))
+        usleep 10000
+    done
+    [ "$1" = early ] || [ -n "$pid" ] || { wrong "no $1 to kill"; return; }
+    changed=$(cat $cpu/cpu0/cpufreq/scaling_governor)
+    [ "$changed" = ondemand ] && seen=$((seen + 1))
+    [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null
+    # where only a part of it was ended early, the rest is asked to end
+    [ "$1" = early ] && { usleep 300000; kill -9 $shell 2>/dev/null; }
+    tries=0
+    while [ $tries -lt 500 ]; do
+        if [ "$(cat $cpu/cpu0/cpufreq/scaling_governor) $(cat $cpu/cpu1/cpufreq/scaling_governor)" = "performance performance" ] &&
+            [ -z "$(of_name sleep)" ] && [ -z "$(of_name nodewise-keeper)" ] && [ -z "$(of_name nodewise-guard)" ]; then
+            break
+        fi
+        tries=$((tries + 1))
+        usleep 10000
+    done
+    [ $tries -lt 500 ] || wrong "after the kill of the $1: $(cat $cpu/cpu0/cpufreq/scaling_governor), left: $(of_name sleep) $(of_name nodewise-keeper)"
+    kill -9 $shell 2>/dev/null
+    wait $shell 2>/dev/null
+}
+
+seen=0
+number=0
+while [ $number -lt "$kills" ]; do
+    case $((number % 5)) in
+    0) round guard $((number % 7 * 3)) ;;
+    1) round keeper $((number % 11 * 2)) ;;
+    2) round measure 5 ;;
+    3) round shell $((60 + number % 13 * 5)) ;;
+    4) round early $((number % 10)) ;;
+    esac
+    number=$((number + 1))
+done
+say "$kills kills, the governor was another one at $seen of them, $failed were not put back"
+[ "$seen" -gt $((kills / 2)) ] || wrong "the governor was hardly ever changed"
+
+/nodewise-governor --set nonsense 0,1 -- true 2>/dev/null
+[ $? = 3 ] || wrong "nonsense was taken for a governor"
+for governor in performance powersave ondemand conservative userspace schedutil; do
+    said=$(/nodewise-governor --set $governor 0,1 -- sh -c "cat $cpu/cpu0/cpufreq/scaling_governor; exit 5" 2>/dev/null)
+    [ $? = 5 ] || wrong "the exit code with $governor"
+    case $said in "$governor"*) ;; *) wrong "$governor gave: $said" ;; esac
+done
+# small matrices: an emulated processor is slow
+said=$(/nodewise-governor --set ondemand 0,1 -- /nodewise-rows 70 5000000 4 + /nodewise-rows 80 7000000 4 + /nodewise-rows 90 9000000 4 2>/tmp/table)
+number=$(echo "$said" | sed -n 's/.*"transitions":\([0-9]*\).*/\1/p')
+say "transitions while three processes shared a processor under ondemand: ${number:-none}"
+[ "${number:-0}" -gt 0 ] || wrong "no transitions: $said"
+grep -q time_in_state /tmp/table || wrong "no table: $(cat /tmp/table)"
+said=$(/nodewise-governor --set performance 0,1 -- /nodewise-rows 70 5000000 4 2>/dev/null)
+number=$(echo "$said" | sed -n 's/.*"transitions":\([0-9]*\).*/\1/p')
+# the one into the top frequency, where it was not there yet
+[ "${number:-9}" -le 1 ] || wrong "transitions under performance: $number"
+[ "$(cat $cpu/cpu0/cpufreq/scaling_governor)" = performance ] || wrong "the governor in the end"
+[ $failed = 0 ]
