@@ -25,7 +25,7 @@ from nodewise.experiments.costs import Costs
 from nodewise.experiments.first_run import FEWEST_RUNS, does_not_run, stopped_early, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
-from nodewise.experiments.sweep import left_untried, sweep_settings
+from nodewise.experiments.sweep import is_tried_out, left_untried, sweep_settings
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -279,7 +279,8 @@ class Tuner:
             self._explore(alpha)
             point = self._best()
             if point is None:
-                return stopped or ("nothing left" if self._exhausted else "budget")
+                tried_out = self._exhausted or is_tried_out(self._search, self._options.space)
+                return stopped or ("nothing left" if tried_out else "budget")
             candidate, reduced = self._reduced(point, alpha)
             if self._search.failed(point):
                 self._search.resume()
