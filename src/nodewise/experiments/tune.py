@@ -22,7 +22,7 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
-from nodewise.experiments.first_run import FEWEST_RUNS, does_not_run, stopped_early, too_small
+from nodewise.experiments.first_run import FEWEST_RUNS, MOST_STARTING, does_not_run, stopped_early, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.sweep import is_tried_out, left_untried, sweep_settings
@@ -62,8 +62,6 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 _AROUND_S = 0.001
 #: A second run takes no less than this share of the first one's time.
 _COLD = 1 / 3
-#: Starting up counts for no more than this share of the budget.
-_MOST_STARTING = 0.5
 #: The search has so many runs in any case: without another setting there is nothing to confirm.
 _FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
@@ -100,9 +98,8 @@ class Tuner:
         self._options = self._offer.before_the_first_run()
         self._baseline = with_ranks(Setting(command=question.command), question.environment)
         self._random = random.Random(question.seed)
-        # a start that took long leaves half of a short budget to the program
-        self._spent_s = min(spent_s, (question.budget.seconds or 0.0) * _MOST_STARTING)
-        self._meter = Meter(question.budget, clock, self._spent_s)
+        self._spent_s = spent_s
+        self._meter = Meter(question.budget, clock, min(spent_s, (question.budget.seconds or 0.0) * MOST_STARTING))
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
