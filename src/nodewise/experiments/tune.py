@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -105,6 +106,7 @@ class Tuner:
         self._judged: Confirmation | None = None
         self._swept = 0
         self._exhausted = False
+        self._cut: Counter[str] = Counter()
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -430,7 +432,7 @@ class Tuner:
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         judged = self._judged = judged if before is None else before.going_on(looks)
-        stopped, cut = "budget", 0
+        stopped = "budget"
         expected = self._search.gain(point, self._search.reference)[0]
         while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
@@ -440,8 +442,10 @@ class Tuner:
                 break
             base, mine = block.samples[BASELINE], block.samples[candidate.key]
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
-            cut += mine.cut_off
-            if cut >= MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
+            self._cut[candidate.key] += mine.cut_off
+            if self._cut[candidate.key] >= MOST_CUT or (
+                not mine.ok and not mine.cut_off and self._search.failed(point)
+            ):
                 return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):
@@ -474,11 +478,14 @@ class Tuner:
             some = [candidate, *list(arms.values())[:most]]
             if self._meter.affordable(cost) < len(some):
                 break
-            mine = self._run_block(some, CONFIRM, self._patience()).samples.get(candidate.key)
-            if mine is not None and not mine.ok and not mine.cut_off:
-                self._search.tell({point: None})
-                if self._search.failed(point):
-                    return False
+            samples = self._run_block(some, CONFIRM, self._patience()).samples
+            self._cut.update(key for key, sample in samples.items() if sample.cut_off)
+            mine = samples.get(candidate.key)
+            if mine is None or mine.ok:
+                continue
+            self._search.tell({point: self._outcome(mine)})
+            if self._cut[candidate.key] >= MOST_CUT or self._search.failed(point):
+                return False
         return True
 
 
