@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 
+from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.reserve import Reserve
 from nodewise.runner.sample import Sample
@@ -80,3 +81,14 @@ def test_of_a_time_more_is_kept_than_the_fewest_runs_take_now() -> None:
     assert counted < timed <= 50
     # where there are few runs most of them go on searching
     assert reserve.runs(A, 2.0, 25, 30, 0.04, timed=True) <= 16
+
+
+def test_where_nothing_ran_that_could_be_confirmed_all_but_the_fewest_runs_go_on_searching() -> None:
+    reserve = _told(0.7, 1.0)
+    fewest = 2 * fewest_blocks(0.045)
+    assert reserve.runs(None, 2.0, 200, 200, 0.045, False) == fewest
+    assert reserve.runs(A, 2.0, 200, 200, 0.045, True) > fewest
+    # before anything ran the search plans with what is kept as ever
+    costs = Costs()
+    costs.take("", Sample(1.0, 1.0, 0.0), 1.0, searching=True)
+    assert Reserve(GuidedSearch(SPACE), SPACE, costs, 0.01).runs(None, 2.0, 200, 200, 0.045, False) > fewest

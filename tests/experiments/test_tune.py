@@ -232,6 +232,10 @@ def test_what_starting_up_took_is_a_part_of_the_budget(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too small") as caught:
         tune(_of_variable(tmp_path / "c", Budget(60.0), "a"), refused, clock=refused.clock, spent_s=20.0)
     assert "--budget 75s" in (caught.value.hint or "")
+    with pytest.raises(InputError, match="too small") as caught:
+        tune(_of_variable(tmp_path / "d", Budget(60.0), "a"), Clocked(lambda _: 3.0), clock=lambda: 0.0, spent_s=1000.0)
+    # of a start that takes that long half of the budget is left
+    assert "--budget 110s" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -4,11 +4,12 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nodewise.base.errors import ProgramError
-from nodewise.experiments.tune import tune
+from nodewise.experiments.tune import Tuner, tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
@@ -56,7 +57,7 @@ def _confirmed(out: Path) -> set[str]:
     return {key for key in experiment.settings if experiment.records.of(key, CONFIRM).size} - {"baseline"}
 
 
-@pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 60)])
+@pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 60), Budget(None, 20)])
 @pytest.mark.parametrize(
     ("outcomes", "values", "reason", "notes"),
     [
@@ -139,8 +140,33 @@ def test_one_that_hangs_only_when_it_is_confirmed_is_given_up_and_said(tmp_path:
 
     result = tuned(tmp_path, Late({}), Budget(None, 100), M=("a",))
     assert (result.verdict, result.candidate) == ("undecided", "baseline")
-    assert result.reason == "the only other setting was cut off" and result.more_runs is None
+    assert result.reason == "the only other setting was cut off now and then" and result.more_runs is None
     assert any(re.match(r"M=a was cut off in [2-5] of \d+ runs, the longest after", note) for note in result.notes)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_one_that_hangs_now_and_then_while_axes_are_put_back_is_given_up(tmp_path: Path, seed: int) -> None:
+    # two axes that gain together: once the gain is decided, the setting is run beside itself with one of them put back
+    class Late(Program):
+        decided = 0
+
+        def _outcome(self, setting: Setting) -> float | str:
+            both = "M" in setting.env and "N" in setting.env
+            return (HANGS if self.decided else 0.5) if both else 1.0
+
+    class Watched(Tuner):
+        def _ablate(self, *words: Any) -> bool:
+            launcher.decided += 1
+            return super()._ablate(*words)
+
+    launcher = Late({}, seed)
+    wanted = Wanted(variables={"M": ("m",), "N": ("n",)})
+    question = Question(
+        ("./app",), machine(4, 1), ("M", "N"), tmp_path / "x", Budget(None, 80), environment={}, wanted=wanted
+    )
+    result = Watched(question, launcher, clock=launcher.clock).run()
+    assert launcher.decided == 1 and result.verdict != "faster" and result.best.env == {}
+    assert any("was cut off in" in note for note in result.notes)
 
 
 def test_what_never_ran_is_left_for_another_time(tmp_path: Path) -> None:

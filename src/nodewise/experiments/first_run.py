@@ -16,6 +16,8 @@ from nodewise.tuning.outline import named_values
 FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
 WITH_START = 1.2
+#: Starting up counts for no more than this share of the budget: one that took long leaves the rest to the program.
+MOST_STARTING = 0.5
 
 
 def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bool) -> None:
@@ -43,10 +45,12 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
 
 
 def too_small(run_s: float, spent_s: float) -> InputError:
-    """The budget has not the fewest runs of `run_s` seconds, of which `spent_s` were gone before the first one."""
+    """The budget has not the fewest runs of `run_s` seconds, where `spent_s` were gone before the first one."""
+    runs_s = run_s * FEWEST_RUNS * WITH_START
+    enough = min(spent_s + runs_s, runs_s / (1 - MOST_STARTING))
     return InputError(
         f"the budget is too small: one run takes {format_seconds(run_s)}, a verdict needs {FEWEST_RUNS} runs",
-        f"give --budget {whole_duration(spent_s + run_s * FEWEST_RUNS * WITH_START)} or more, or a smaller input",
+        f"give --budget {whole_duration(enough)} or more, or a smaller input",
     )
 
 

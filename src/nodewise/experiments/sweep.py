@@ -37,3 +37,12 @@ def left_untried(search: GuidedSearch, space: Space) -> dict[str, Any]:
     untried = search.untried
     at = [[i for i, v in enumerate(a.values) if (a.name, v) in untried] for a in space.axes]
     return {"untried": at, **({"unswept": len(search.without_run)} if isinstance(search, GridSearch) else {})}
+
+
+def is_tried_out(search: GuidedSearch, space: Space) -> bool:
+    """Whether each value had a run by itself, and each natural point of the crossed axes one: where none of them ran to an end,
+    nothing is left that might.
+    """
+    further = [a for a in space.open if not a.crossed]
+    points = [space.default.having(**{a.name: v}) for a in further for v in a.worth if v != a.default]
+    return all(search.ran(p) or search.failed(p) for p in (*points, *space.crossed()) if space.allowed(p))

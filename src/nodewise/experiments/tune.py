@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -22,10 +23,10 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
-from nodewise.experiments.first_run import FEWEST_RUNS, check_first_run, check_space, too_small
+from nodewise.experiments.first_run import FEWEST_RUNS, MOST_STARTING, check_first_run, check_space, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
-from nodewise.experiments.sweep import left_untried, sweep_settings
+from nodewise.experiments.sweep import is_tried_out, left_untried, sweep_settings
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.earlier import earlier_from_json
@@ -64,8 +65,6 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 _AROUND_S = 0.001
 #: A second run takes no less than this share of the first one's time.
 _COLD = 1 / 3
-#: Starting up counts for no more than this share of the budget.
-_MOST_STARTING = 0.5
 #: The search has so many runs in any case: without another setting there is nothing to confirm.
 _FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
@@ -104,15 +103,15 @@ class Tuner:
         self._options = self._offer.before_the_first_run()
         self._baseline = with_ranks(Setting(command=question.command), question.environment)
         self._random = random.Random(question.seed)
-        # a start that took long leaves half of a short budget to the program
-        self._spent_s = min(spent_s, (question.budget.seconds or 0.0) * _MOST_STARTING)
-        self._meter = Meter(question.budget, clock, self._spent_s)
+        self._spent_s = spent_s
+        self._meter = Meter(question.budget, clock, min(spent_s, (question.budget.seconds or 0.0) * MOST_STARTING))
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
         self._swept = 0
         self._recall = recall
         self._exhausted = False
+        self._cut: Counter[str] = Counter()
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -124,7 +123,6 @@ class Tuner:
         limit = question.budget.runs
         if limit is not None and limit < FEWEST_RUNS:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
-        stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
             self._begin()
             try:
@@ -202,8 +200,9 @@ class Tuner:
         times = self._costs.times
         base, mine = times.get(BASELINE), times.get(leader.key) if leader else None
         speedup = base.median / mine.median if base and mine else None
-        name = leader.key if leader else None
-        self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
+        self._observe(
+            Progress(phase, self._meter.runs, self._meter.seconds, leader.key if leader else None, speedup, racing)
+        )
 
     # --- the first run
 
@@ -248,11 +247,12 @@ class Tuner:
         apart = self._setting(space.default).key != BASELINE
         self._priors = priors_of(known, space, self._question.machine, apart)
         if "loaded" not in earlier:
-            axes = {a.name: list(a.values) for a in space.axes}
             of_libraries = {"loaded": self._offer.loaded_json, "knobs": self._offer.reasons()}
-            defaults = {a.name: a.default for a in space.axes}
-            used = [asdict(one) for one, _ in self._priors]
-            self._writer.amend({"axes": axes, "defaults": defaults, "earlier": used, **of_libraries})
+            axes = {
+                "axes": {a.name: list(a.values) for a in space.axes},
+                "defaults": {a.name: a.default for a in space.axes},
+            }
+            self._writer.amend(axes | {"earlier": [asdict(one) for one, _ in self._priors]} | of_libraries)
 
     # --- the search
 
@@ -280,7 +280,8 @@ class Tuner:
             self._explore(alpha)
             point = self._best()
             if point is None:
-                return stopped or ("nothing left" if self._exhausted else "budget")
+                tried_out = self._exhausted or is_tried_out(self._search, self._options.space)
+                return stopped or ("nothing left" if tried_out else "budget")
             candidate, reduced = self._reduced(point, alpha)
             if self._search.failed(point):
                 self._search.resume()
@@ -433,7 +434,7 @@ class Tuner:
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         judged = self._judged = judged if before is None else before.going_on(looks)
-        stopped, cut = "budget", 0
+        stopped = "budget"
         expected = self._search.gain(point, self._search.reference)[0]
         while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
@@ -443,8 +444,10 @@ class Tuner:
                 break
             base, mine = block.samples[BASELINE], block.samples[candidate.key]
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
-            cut += mine.cut_off
-            if cut >= MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
+            self._cut[candidate.key] += mine.cut_off
+            if self._cut[candidate.key] >= MOST_CUT or (
+                not mine.ok and not mine.cut_off and self._search.failed(point)
+            ):
                 return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):
@@ -477,11 +480,14 @@ class Tuner:
             some = [candidate, *list(arms.values())[:most]]
             if self._meter.affordable(cost) < len(some):
                 break
-            mine = self._run_block(some, CONFIRM, self._patience()).samples.get(candidate.key)
-            if mine is not None and not mine.ok and not mine.cut_off:
-                self._search.tell({point: None})
-                if self._search.failed(point):
-                    return False
+            samples = self._run_block(some, CONFIRM, self._patience()).samples
+            self._cut.update(key for key, sample in samples.items() if sample.cut_off)
+            mine = samples.get(candidate.key)
+            if mine is None or mine.ok:
+                continue
+            self._search.tell({point: self._outcome(mine)})
+            if self._cut[candidate.key] >= MOST_CUT or self._search.failed(point):
+                return False
         return True
 
 

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import BASELINE
 from nodewise.search.failures import fails_more
+
+#: Of more settings that failed only the number is said.
+_MOST_NAMED = 8
 
 
 def failures_of(experiment: Experiment, key: str) -> tuple[int, int]:
@@ -45,3 +50,11 @@ def settings_to_blame(experiment: Experiment) -> dict[str, str]:
                 else f"failed in {failed} of {runs} runs and was left out: {error}"
             )
     return found
+
+
+def left_out_notes(to_blame: Mapping[str, str]) -> list[str]:
+    """A sentence for each of `settings_to_blame`, of many for some, and how many more there are."""
+    notes = [f"{key} {how}" for key, how in to_blame.items()]
+    if len(notes) <= _MOST_NAMED + 1:
+        return notes
+    return [*notes[:_MOST_NAMED], f"{len(notes) - _MOST_NAMED} more settings failed and were left out"]

@@ -14,6 +14,7 @@ from nodewise.runner.setting import BASELINE
 
 #: So many runs of a comparison that were cut off end it.
 MOST_CUT = 2
+_CUT_OFF, _FAILED, _NOW_AND_THEN = "was cut off", "failed", "was cut off now and then"
 #: Of more than this only their number is said.
 _MOST_NAMED = 6
 
@@ -40,17 +41,18 @@ def why_no_other(experiment: Experiment, phase: str) -> str:
     """Why no setting is left that could be held against the program as it is: `every other setting was cut off or failed`."""
     others = [key for key in experiment.settings if key != BASELINE and _counts(experiment, key)[0]]
     gone = given_up(experiment, phase)
-    cut = any(_counts(experiment, key)[1] for key in others if not _ended(experiment, key) or key in gone)
-    failed = any(not _all_cut(experiment, key) for key in others if key not in gone)
     if not others:
         return "no other setting ran"
-    how = " or ".join(["was cut off"] * cut + ["failed"] * failed)
-    return f"every other setting {how}" if len(others) > 1 else f"the only other setting {how}"
+    found = {_how_it_went(experiment, key, key in gone) for key in others}
+    how = [words for words in (_CUT_OFF, _FAILED, _NOW_AND_THEN) if words in found]
+    return f"{'every' if len(others) > 1 else 'the only'} other setting {' or '.join(how)}"
 
 
-def _all_cut(experiment: Experiment, key: str) -> bool:
+def _how_it_went(experiment: Experiment, key: str, given_up: bool) -> str:
     runs, cut, _ = _counts(experiment, key)
-    return cut == runs
+    if cut == runs:
+        return _CUT_OFF
+    return _NOW_AND_THEN if given_up and _ended(experiment, key) else _FAILED
 
 
 def cut_off_notes(experiment: Experiment, phase: str) -> list[str]:

@@ -225,9 +225,9 @@ def costs_of(experiment: Experiment, key: str, phase: str | None = None) -> list
     return [float(c) for c in found[~np.isnan(found)]]
 
 
-def medians_explained(pair: PairVerdict, medians: Sequence[float]) -> str:
-    """A line where the ratio of the medians lies outside of the interval of the paired ratio, or says the opposite of it where
-    it has none; empty where they agree.
+def medians_explained(pair: PairVerdict, medians: Sequence[float], slack: float = 0.0) -> str:
+    """A line where the ratio of the medians lies outside of the interval of the paired ratio by more than the share `slack`, or says
+    the opposite of it where it has none; empty where they agree.
     """
     if min(medians, default=0.0) <= 0:
         return ""
@@ -235,7 +235,7 @@ def medians_explained(pair: PairVerdict, medians: Sequence[float]) -> str:
     if pair.low is None or pair.high is None:
         if (plain - 1) * (pair.ratio - 1) >= 0 or max(abs(plain - 1), abs(pair.ratio - 1)) <= pair.within:
             return ""
-    elif pair.low <= plain <= pair.high:
+    elif pair.low / (1 + slack) <= plain <= pair.high * (1 + slack):
         return ""
     return (
         f"the medians alone would give {format_factor(plain)}; the ratio is that of runs of the same block, which what changed "

@@ -24,7 +24,7 @@ from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word, format_ratio
 from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
-from nodewise.verdicts.failures import failures_of, settings_to_blame, shared_failures
+from nodewise.verdicts.failures import failures_of, left_out_notes, settings_to_blame, shared_failures
 from nodewise.verdicts.launch import Launch, launched, to_be_set_note
 from nodewise.verdicts.never_ended import cut_off_notes, given_up, why_no_other
 from nodewise.verdicts.pair import (
@@ -340,8 +340,11 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.blocks:
         notes += phase_met(experiment, CONFIRM).of(comparison.one, comparison.other).conditions
     if comparison is not None and comparison.blocks:
-        medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
-        notes += filter(None, [medians_explained(comparison, medians)])
+        pair = (comparison.one, comparison.other)
+        decided = medians_explained(comparison, [median(costs_of(experiment, key, CONFIRM)) for key in pair])
+        # those that are shown are of all runs, also of the search: small differences from these need no word
+        shown = medians_explained(comparison, [median(costs_of(experiment, key)) for key in pair], comparison.within)
+        notes += filter(None, [decided or shown])
     failed, runs = failures_of(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
@@ -349,7 +352,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if question.earlier and not question.trusted:
         notes.append("what the earlier tunes suggest does not hold here: the search went on without it")
     to_blame = settings_to_blame(experiment)
-    notes += [f"{key} {how}" for key, how in to_blame.items()]
+    notes += left_out_notes(to_blame)
     notes += cut_off_notes(experiment, CONFIRM)
     candidate = _candidate(experiment)
     failed, runs = failures_of(experiment, candidate)
