@@ -48,6 +48,11 @@ def write_teams(machine: Machine, places: Places, levels: tuple[int, ...], inner
     return Rendering(openmp_environment(places, levels, inner))
 
 
+def _check(request: Request) -> None:
+    if (text := request.texts.get("max_active_levels")) is not None:
+        read_levels(text)
+
+
 def _explain(machine: Machine, request: Request) -> list[str]:
     """Of what GNU's runtime refuses, a note has what it does instead."""
     gnu = modelled(request) == "gnu"
@@ -96,6 +101,7 @@ DIALECT = Dialect(
     compatible=("kmp", "gomp"),
     write_process=write_omp,
     write_teams=write_teams,
+    check=_check,
     explain=_explain,
     silences=(Silence("places", ("gomp",), ("gnu",)),),
 )
