@@ -161,6 +161,7 @@ KNOWN = {
     "--isolation": "of all runs in run, compare and tune, of which several may be tried; of the one COMMAND of place",
     "--machine": "a machine that is not this one; in history those on which something was measured, by a part of their names",
     "--max-runs": "of each command in compare and confirm as in hyperfine; of all settings together in tune, whose runs it bounds",
+    "--threads": "of one team, or in place of the teams of each level, as OMP_NUM_THREADS takes them",
     "-c": "--cleanup in compare as in hyperfine; likwid's expression in place, as in likwid-pin",
     "-p": "--prepare in compare as in hyperfine; the compile database in vec, as of clang's tools",
 }

@@ -291,3 +291,15 @@ def test_a_device_that_is_not_there_is_said():
     done = place("compact", "--threads", "2", *TWO, "--near", "gpu0")
     assert done.returncode == 2
     assert "--near: there is no device 'gpu0' here" in done.stderr
+
+
+def test_the_list_of_policies_is_in_the_line_and_nested_teams_are_read():
+    asked = (*TWO, "--places", "cores", "--bind", "spread,close")
+    ran = place(*asked, "--threads", "2", "--to", "omp")
+    assert ran.stdout == "OMP_NUM_THREADS=2 OMP_PLACES='{0,1}:8:2' OMP_PROC_BIND=spread,close PROGRAM\n"
+    ran = place(*asked, "--threads", "2,3", "--to", "omp")
+    assert ran.stdout.startswith("OMP_NUM_THREADS=2,3 OMP_MAX_ACTIVE_LEVELS=2 ")
+    found = json.loads(place(*asked, "--threads", "2,3", "--json").stdout)
+    assert found["levels"] == [2, 3] and found["threads"] == 6 and found["env"]["OMP_PROC_BIND"] == "spread,close"
+    wrong = place(*asked, "--threads", "2,x")
+    assert wrong.returncode == 2 and "one for each level" in wrong.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.placement.job import Job
+from nodewise.placement.render import render
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.runtimes.mpirun5 import machine_of
 
@@ -38,3 +39,15 @@ def test_ranks_are_bound_as_the_launcher_bound_them(name, case):
     else:
         zones = resolve(machine_of(case["machine"]), job, request).placement.zones
         assert [list(zone) for zone in zones] == case["zones"]
+
+
+WRITTEN = [json.loads(line) for line in (FOLDER / "mpich-5.0.2-written.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=range(len(WRITTEN)))
+def test_a_line_for_mpich_binds_ranks_where_they_were_placed(case):
+    """Lines of --to mpich, which the Hydra of MPICH 5.0.2 (PyPI mpich) was given, and what it bound to."""
+    machine = machine_of(case["machine"])
+    placement = resolve(machine, Job(case["threads"], case["ranks"]), Request(**case["request"])).placement
+    assert [list(zone) for zone in placement.zones] == case["zones"]
+    assert [w for w in render("mpich", machine, placement).words if not w.endswith(".sh")] == case["words"]

@@ -121,7 +121,8 @@ def test_what_a_process_dialect_writes_is_read_back_or_it_says_why_not(machine, 
         assert len(reason.what) > 40
         return
     whole = load_machine(machine.source) if dialect == "hwloc" else machine
-    assert _read_back(dialect, whole, rendering, threads) == placement.places or dialect == "hwloc"
+    same = _read_back(dialect, whole, rendering, threads) == placement.places
+    assert same or dialect == "hwloc" or (dialect == "omp" and "does not tell" in rendering.notes[0])
     if dialect == "hwloc":
         back = _read_back(dialect, whole, rendering, threads)
         assert [set(p) & set(machine.allowed) for p in back] == [set(p) for p in placement.places]
@@ -131,7 +132,9 @@ def test_what_a_process_dialect_writes_is_read_back_or_it_says_why_not(machine, 
 @given(machine=machines(), request=requests(), threads=st.integers(1, 16))
 def test_openmps_places_express_everything(machine, request, threads):
     placement = _placed(machine, Job(threads), request)
-    assert _read_back("omp", machine, render("omp", machine, placement), threads) == placement.places
+    rendering = render("omp", machine, placement)
+    # but where Intel's runtime takes processors of a part of a machine for one another
+    assert (_read_back("omp", machine, rendering, threads) == placement.places) == (not rendering.notes)
 
 
 def test_kmp_affinity_expresses_everything_on_a_whole_machine_and_knows_where_it_cannot():

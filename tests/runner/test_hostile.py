@@ -3,7 +3,9 @@
 
 import os
 import re
+import shlex
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import NodewiseError, ProgramError
+from nodewise.base.native import native_path
 from nodewise.runner import patterns
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
@@ -114,6 +117,34 @@ def test_a_kill_for_want_of_memory_is_reported_with_the_limit(tmp_path: Path) ->
         assert "out-of-memory killer" in sample.error and "512 MiB" in sample.error
         again = launcher.run(_sh("exit 3"))
         assert again.error == "exit code 3"
+
+
+#: Kills whoever enters a directory: of the runner's processes that is the child on its way to the exec.
+KILLED_ON_ITS_WAY = """
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int chdir(const char* path) { (void)path; return (int)syscall(SYS_kill, syscall(SYS_getpid), SIGKILL); }
+"""
+
+
+def test_a_child_that_dies_before_its_exec_has_no_wall_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no run that took as long as the machine has been up: nothing is recorded of it."""
+    (tmp_path / "kill.c").write_text(KILLED_ON_ITS_WAY)
+    subprocess.run(["gcc", "-shared", "-fPIC", "kill.c", "-o", "kill.so"], cwd=tmp_path, check=True)
+    native = tmp_path / "native"
+    native.mkdir()
+    runner = native_path("nodewise-runner")
+    for path in runner.parent.iterdir():
+        if path.name != runner.name:
+            (native / path.name).symlink_to(path)
+    preloaded = f'#!/bin/sh\nLD_PRELOAD={shlex.quote(str(tmp_path / "kill.so"))} exec {shlex.quote(str(runner))} "$@"\n'
+    (native / runner.name).write_text(preloaded)
+    (native / runner.name).chmod(0o755)
+    monkeypatch.setenv("NODEWISE_NATIVE", str(native))
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher, pytest.raises(ProgramError) as problem:
+        launcher.run(Setting(("/bin/true",)))
+    assert problem.value.what == "/bin/true was killed before it began"
 
 
 def test_a_pattern_without_end_is_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,9 @@ def prepare_place(
     """Where a job sits; `threads` of several levels are teams within teams; `untouched`: what the environment says of threads holds, and is no trap. Raises InputError."""
     huge_page_environment(huge_pages, {})
     levels = (threads,) if isinstance(threads, int) else tuple(threads or ())
+    for count in levels:
+        # as each is asked for by itself
+        Job(count)
     request, notes = active(request, levels)
     job = Job(prod(request.levels or levels), ranks, nodes)
     if threads is None:

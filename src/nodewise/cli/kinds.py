@@ -68,7 +68,7 @@ class _Threads(_Counts):
             found = tuple(int(part) for part in value.split(","))
         except ValueError:
             found = ()
-        if not found or len(value) > 100 or any(n < 1 for n in found):
+        if not found or len(value) > 100:
             raise InputError(
                 f"{_option_of(param)} {value[:40]!r} is no number of threads",
                 "give one, such as 8, or one for each level of nested teams, such as 2,4",

@@ -70,6 +70,8 @@ def _ask(
         "PRETEND_PROCESSORS": format_processors(machine.allowed),
         "PRETEND_EXISTING": format_processors(machine.pus),
         "TEAM_LEVELS": str(levels),
+        # more threads than processors that spin would take minutes
+        "GOMP_SPINCOUNT": "0",
     }
     done = subprocess.run(
         [str(program)],

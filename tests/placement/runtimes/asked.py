@@ -126,7 +126,10 @@ def unanswered(real: Answer, warned: str) -> bool:
 
 def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:
     """What the model answers, None where it refuses, and its words."""
-    request = Request(runtime=runtime, **{variable_texts()[name].name: text for name, text in case.env.items()})
+    names = {name: text.name for name, text in variable_texts().items()} | {
+        "OMP_MAX_ACTIVE_LEVELS": "max_active_levels"
+    }
+    request = Request(runtime=runtime, **{names[name]: text for name, text in case.env.items()})
     try:
         request, _ = active(request, case.levels or (case.threads,))
         found = resolve(case.machine, Job(math.prod(request.levels or (case.threads,))), request)

@@ -7,8 +7,10 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Places, Silence, Text
+from nodewise.placement.layers import layers_of
 from nodewise.placement.openmp.gnu_text import read_gnu_places
 from nodewise.placement.openmp.places import openmp_environment, read_bind, read_places
 from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled, read_levels
@@ -28,13 +30,27 @@ _BINDS = {
 
 
 def write_omp(machine: Machine, places: Places) -> Rendering:
-    """`OMP_PLACES` with a list of the places, which threads take in order."""
-    return Rendering(openmp_environment(places))
+    """`OMP_PLACES` with a list of the places, which threads take in order.
+
+    A note says where Intel's runtime, of a part of a machine, would take processors for one another.
+    """
+    together = [{row.processor for row in group} for group in layers_of(machine).groups(0) if len(group) > 1]
+    lost = sorted({p for group in together for place in places if not group <= set(place) for p in group & set(place)})
+    notes = (
+        f"of what is allowed here Intel's runtime does not tell processors {format_processors(lost)} apart: it binds a thread of "
+        "one of them to others, too",
+    )
+    return Rendering(openmp_environment(places), notes=notes if lost else ())
 
 
 def write_teams(machine: Machine, places: Places, levels: tuple[int, ...], inner: PlaceList | None) -> Rendering:
     """The same for threads of nested teams; where their sizes are not known, what the runtime has for them."""
     return Rendering(openmp_environment(places, levels, inner))
+
+
+def _check(request: Request) -> None:
+    if (text := request.texts.get("max_active_levels")) is not None:
+        read_levels(text)
 
 
 def _explain(machine: Machine, request: Request) -> list[str]:
@@ -72,10 +88,10 @@ DIALECT = Dialect(
             read=read_bind,
             runtimes=tuple(RUNTIMES),
         ),
+        # no variable that binds: one that a program was started with stays
         Text(
             "max_active_levels",
             "OMP_MAX_ACTIVE_LEVELS: on how many levels teams are more than one thread.",
-            variable="OMP_MAX_ACTIVE_LEVELS",
             read=read_levels,
             runtimes=tuple(RUNTIMES),
             binds=False,
@@ -85,6 +101,7 @@ DIALECT = Dialect(
     compatible=("kmp", "gomp"),
     write_process=write_omp,
     write_teams=write_teams,
+    check=_check,
     explain=_explain,
     silences=(Silence("places", ("gomp",), ("gnu",)),),
 )

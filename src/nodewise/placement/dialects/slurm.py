@@ -32,6 +32,8 @@ _OPTIONS = {
     "-O": "overcommit",
 }
 _MODEL = "modelled is Slurm 22.05, whose srun was asked, in an allocation of the whole node"
+#: The most hardware threads of a core that its answers were asked for.
+_ASKED_OF = 2
 _BINDINGS = (
     "none",
     "threads",
@@ -73,6 +75,12 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         zones = [tuple(sorted(nodes_there[r % len(nodes_there)])) for r in range(job.per_node)]
         return job.floating("slurm", zones, order), notes
     per_core = _per_core(options, notes)
+    widest = max(len(core) for core in objects(machine, "core"))
+    if widest > _ASKED_OF and bind != "none" and job.threads % widest:
+        notes.append(
+            f"on cores of {widest} hardware threads srun gives tasks that do not fill their cores a share of fewer ones, which "
+            "is not modelled: ask for whole cores, or bind by --to slurm's list"
+        )
     zones = _automatic(machine, bind, socket, job, per_core, "overcommit" in options)
     if bind == "none":
         zones = [tuple(sorted(machine.allowed))] * job.per_node

@@ -89,7 +89,7 @@ def _of_gomp(machine: Machine, processors: Sequence[int], notes: list[str]) -> l
     if outside := outside & set(machine.limits.cpuset or machine.pus):
         notes.append(
             f"processors {format_processors(outside)} are outside of what this process may use: threads are bound there all "
-            "the same"
+            "the same" + ("" if machine.limits.cpuset else ", as far as its cpuset has them")
         )
     return kept or None
 
