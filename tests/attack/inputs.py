@@ -15,7 +15,7 @@ from tests.attack.damages import nodewise_here
 from tests.attack.place import DEFECT, WRONG, Ended, Finding, Place
 
 #: What would wait for others, take minutes, or draw by a browser's engine; and what is printed and ends it all.
-_LEFT_OUT = ("--wait", "--wait-quiet", "--png", "--roofline", "--help", "--pid", "--submit")
+_LEFT_OUT = ("--on", "--wait", "--wait-quiet", "--png", "--roofline", "--help", "--pid", "--submit")
 #: A shell carries these out: only what does no harm may stand there.
 _SHELL = ("--setup", "--prepare", "--conclude", "--cleanup", "--build", "--shell", "--reference", "commands")
 _HARMLESS = (
