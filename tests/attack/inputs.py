@@ -262,10 +262,11 @@ _VARIABLES = (
     ),
 )
 _EXAMPLE = re.compile(r"(?:such as|as|:)\s+'?([^',]*[^', .])")
-#: Commands that start programs take longest, and so come least.
-# a server goes on until it is ended
+#: Commands that start programs take longest, and so come least;
+# a server goes on until it is ended, and a cluster may be near
 _WEIGHTS = {
     "serve": 0,
+    "submit": 0,
     "run": 2,
     "compare": 2,
     "tune": 2,
