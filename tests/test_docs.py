@@ -9,6 +9,7 @@ read by its command line.
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -226,6 +227,18 @@ def test_every_page_is_reached() -> None:
     assert there - {"index"} == listed
 
 
+def test_pictures_of_pages_stand_beside_each_other(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    for kind in ("tune", "check"):
+        for width in (390, 1400, 2560):
+            (tmp_path / f"pages/{kind}-{width}.png").write_bytes(b"")
+    conf = runpy.run_path(str(DOCS / "conf.py"))
+    text = conf["gallery"](tmp_path / "pages")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["check", "tune"]
+    assert re.findall(r'<img src="pages/tune-(\d+).png', text) == ["390", "1400", "2560"]
+    assert "were not made" in conf["gallery"](tmp_path / "none")
+
+
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     done = subprocess.run(
@@ -234,3 +247,6 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site/commands.html").read_text()
     assert "--max-runs" in page and "Find the fastest way to run" in page
+    # in groups, with the examples, as --help has them; options of exporters, too
+    assert ">Metrics and checks<" in page and "# search, verdict, launch line and report" in page
+    assert "--export-junit" in page

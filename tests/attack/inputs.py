@@ -15,7 +15,7 @@ from tests.attack.damages import nodewise_here
 from tests.attack.place import DEFECT, WRONG, Ended, Finding, Place
 
 #: What would wait for others, take minutes, or draw by a browser's engine; and what is printed and ends it all.
-_LEFT_OUT = ("--wait", "--wait-quiet", "--png", "--roofline", "--help", "--pid", "--submit")
+_LEFT_OUT = ("--on", "--wait", "--wait-quiet", "--png", "--roofline", "--help", "--pid", "--submit")
 #: A shell carries these out: only what does no harm may stand there.
 _SHELL = ("--setup", "--prepare", "--conclude", "--cleanup", "--build", "--shell", "--reference", "commands")
 _HARMLESS = (
@@ -262,10 +262,11 @@ _VARIABLES = (
     ),
 )
 _EXAMPLE = re.compile(r"(?:such as|as|:)\s+'?([^',]*[^', .])")
-#: Commands that start programs take longest, and so come least.
-# a server goes on until it is ended
+#: Commands that start programs take longest, and so come least;
+# a server goes on until it is ended, and a cluster may be near
 _WEIGHTS = {
     "serve": 0,
+    "submit": 0,
     "run": 2,
     "compare": 2,
     "tune": 2,

@@ -12,7 +12,7 @@ import pytest
 from nodewise.api.fleet import ask_fleet
 from nodewise.api.submit import submit_array
 from nodewise.base.errors import InputError
-from nodewise.cli.commands.tune import without
+from nodewise.cli.job_options import without
 from nodewise.jobs.submission import Array, array_text, job_text, read_array, task_folder
 from tests.slurm_cluster import slurm_cluster
 

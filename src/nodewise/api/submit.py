@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A tune as one job of Slurm."""
+"""Experiments as jobs of Slurm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from nodewise.api.command_line import tune_line
 from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Values, words_of
 from nodewise.api.options import HowToRun, choose_run
 from nodewise.base.errors import InputError
-from nodewise.jobs.submission import LOG, Array, array_text, job_text, queued, read_array, read_options, task_folder
+from nodewise.jobs.submission import (
+    LOG,
+    SUBMIT,
+    Array,
+    array_text,
+    job_text,
+    queued,
+    read_array,
+    read_options,
+    task_folder,
+)
 from nodewise.jobs.submission import submit as submit_job
 from nodewise.records.experiment import read_question
 from nodewise.verdicts.submitted import Submitted
@@ -22,9 +32,36 @@ from nodewise.verdicts.submitted import Submitted
 Words = Callable[[Path], Sequence[str]]
 
 
-def submit_suite(folder: Path, words: Sequence[str], options: str) -> Submitted:
-    """Hand a suite's run to Slurm by the words behind `nodewise`, which go on with what `folder` holds. Raises as `submit_tune`."""
-    return _handed(folder.absolute(), words, words, read_options(options), "suite run")
+def submit_suite(folder: Path, words: Words, options: str, array: Array | None = None) -> Submitted:
+    """Hand a suite's run to Slurm by the words behind `nodewise` for a folder, which go on with what that holds.
+
+    Of an `array` each task runs the whole suite, in a folder of its own in `folder`. Raises as `submit_tune`.
+    """
+    folder = folder.absolute()
+    own = folder if array is None else task_folder(folder)
+    return _handed(folder, words(own), words(own), read_options(options), "suite run", array)
+
+
+def submit_words(folder: Path, first: Words, again: Words, options: str, array: Array | None = None) -> Submitted:
+    """Hand any experiment to Slurm: `first` gives the words behind `nodewise` that begin it in a folder, `again` those that go on.
+
+    Of an `array` each task is an experiment of its own, in a folder of its own in `folder`. Raises as `submit_tune`.
+    """
+    sbatch = read_options(options)
+    if (folder / "question.json").exists() or next(folder.glob("*/question.json"), None) is not None:
+        raise InputError(f"{folder} holds experiments already", "choose another directory with --out")
+    folder = folder.absolute()
+    own = folder if array is None else task_folder(folder)
+    return _handed(folder, first(own), again(own), sbatch, SUBMIT, array)
+
+
+def submit_again(folder: Path, options: str) -> tuple[str, Submitted]:
+    """Hand what an experiment's folder holds to Slurm, to go on there; what kind it is, and the job. Raises as `submit_tune`."""
+    sbatch = read_options(options)
+    folder = folder.absolute()
+    kind = str(read_question(folder)["kind"])
+    words = (kind, "--resume", str(folder))
+    return kind, _handed(folder, words, words, sbatch, SUBMIT)
 
 
 def submit_array(folder: Path, first: Words, more: Sequence[str], options: str, array: Array) -> Submitted:

@@ -24,6 +24,8 @@ from nodewise.runner.launch import quoted, quoted_line
 
 #: The files that belong to an experiment's job, in its directory: which job it is, and what it printed.
 JOB, LOG = "job.json", "job.log"
+#: The command that hands in any experiment.
+SUBMIT = "submit"
 _ASK_S = 60.0
 #: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
 _BEFORE_END_S = 60
@@ -88,6 +90,11 @@ class Array:
         """As sbatch takes it."""
         return f"--array=1-{self.tasks}" + (f"%{self.at_once}" if self.at_once else "")
 
+    @property
+    def told(self) -> str:
+        """How many at once, in words."""
+        return f"at most {self.at_once} at once" if self.at_once else "as many at once as there is room for"
+
 
 def read_array(text: str) -> Array:
     """`8`, or `8%2`: eight tasks, two at a time. Raises InputError."""
@@ -133,7 +140,7 @@ def job_text(
 ) -> str:
     """The script of an experiment's job: `first` begins it, in the directory `asked_in`, and `resumed` goes on with it.
 
-    `by_hand` is the command that does so with `--resume DIR --submit`.
+    `by_hand` is the command that does so with `--resume DIR --submit`, or `SUBMIT` itself.
 
     It has whole nodes to itself, is asked to stop a minute before its time limit, and then is requeued: it stays one job.
     """
@@ -146,7 +153,9 @@ def job_text(
         asked_in=quoted(asked_in),
         first=quoted_line(first),
         resumed=quoted_line(resumed),
-        by_hand=quoted(f"nodewise {by_hand} --resume {quoted(str(folder))} --submit"),
+        by_hand=quoted(
+            f"nodewise {by_hand} --resume {quoted(str(folder))}" + (" --submit" if by_hand != SUBMIT else "")
+        ),
     )
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
 

@@ -16,6 +16,7 @@ from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, result_place
 from nodewise.cli.exports import SUITE, Exporting, asked_exports, suite_text, write_suite_export
 from nodewise.cli.help import JOB, OUTPUT, option
+from nodewise.cli.job_options import array_option, without
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
 from nodewise.cli.options import disturbed_option
 
@@ -94,6 +95,13 @@ class _Suite(Exporting):
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
     group=JOB,
 )
+@option(
+    "--on",
+    type=click.Choice(["slurm"]),
+    help="Where it runs: as a job of Slurm, as --submit does without options. [default: here]",
+    group=JOB,
+)
+@array_option("With --submit or --on: N runs of the suite, each in a folder of its own, at most M at once.")
 @disturbed_option
 @json_option("the rows")
 @ci_option
@@ -112,6 +120,8 @@ def command(
     out: Path | None,
     resume: Path | None,
     submit: str | None,
+    on: str | None,
+    array: str | None,
     accept_disturbed: bool,
     as_json: bool,
     ci: str | None,
@@ -143,7 +153,7 @@ def command(
             context,
             f"`suite {action}` measures nothing",
             (
-                *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "submit"),
+                *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "submit", "on", "array"),
                 *("accept_disturbed", "ci"),
                 *exports,
             ),
@@ -168,9 +178,9 @@ def command(
     # whether they can be written is to be known before the time is spent
     targets = asked_exports(exports, as_json)
     folder = (result_place(out, "suite") if resume is None else resume).absolute()
-    if submit is not None:
-        refuse_ignored(context, "a job prints its answer when it ends", ("as_json",))
-        _submit(folder, submit)
+    if (sbatch := _as_job(submit, on, array)) is not None:
+        refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "ci"))
+        _submit(folder, sbatch, array, resume is not None)
         return ExitCode.WELL
     verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
     for name, target in targets.items():
@@ -220,21 +230,36 @@ def _run(
         )
 
 
-def _submit(folder: Path, options: str) -> None:
+def _as_job(submit: str | None, on: str | None, array: str | None) -> str | None:
+    """The options of sbatch where the suite is to be a job; None where it runs here. Raises InputError."""
+    if submit is None and on is None:
+        if array is not None:
+            raise InputError("--array is for jobs of Slurm", "add --on slurm, or --submit")
+        return None
+    return submit or ""
+
+
+def _submit(folder: Path, options: str, array: str | None, resumed: bool) -> None:
     """Hand the same suite to Slurm, to be run there, and gone on with where it was."""
     from nodewise.api.submit import submit_suite
+    from nodewise.jobs.submission import read_array
 
-    typed: list[str] = []
-    words = iter(sys.argv[1:])
-    for word in words:
-        if word in ("--out", "--resume"):
-            next(words)
-        elif word != "--submit" and not word.startswith(("--out=", "--resume=", "--submit=")):
-            typed.append(word)
+    typed = without(sys.argv[1:], ("--out", "--resume", "--array", "--on"), ("--submit",))
     at = typed.index("suite") + 1
-    # the folder is there by then, and who begins goes on with nothing
-    found = submit_suite(folder, (*typed[:at], "--resume", str(folder), *typed[at:]), options)
-    print(f"job       {found.job}, one for the whole suite: it goes on when it is requeued or at its time limit")
+    tasks = None if array is None else read_array(array)
+    if tasks is not None and (resumed or next(folder.glob("*/*/question.json"), None) is not None):
+        raise InputError("an array begins anew", "choose another directory with --out")
+
+    def words(own: Path) -> tuple[str, ...]:
+        # the folder is there by then, and who begins goes on with nothing
+        return (*typed[:at], "--resume", str(own), *typed[at:])
+
+    found = submit_suite(folder, words, options, tasks)
+    if tasks is None:
+        print(f"job       {found.job}, one for the whole suite: it goes on when it is requeued or at its time limit")
+    else:
+        print(f"job       {found.job}, an array of {tasks.tasks} runs of the suite, {tasks.told}")
+        print(f"          side by side: nodewise fleet {folder}/*/NAME, for a command of that name")
     print(f"kept in   {folder}")
     print(f"log       {found.log}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
 from nodewise.cli.help import JOB, MEASUREMENT, OUTPUT, Command, option
+from nodewise.cli.job_options import array_option, without
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -137,11 +137,8 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
     group=JOB,
 )
-@option(
-    "--array",
-    metavar="N[%M]",
-    help="With --submit: N tunes, each in a folder of its own, at most M at once; nodewise fleet shows their nodes side by side.",
-    group=JOB,
+@array_option(
+    "With --submit: N tunes, each in a folder of its own, at most M at once; nodewise fleet shows their nodes side by side."
 )
 @option(
     "--dry-run",
@@ -289,8 +286,9 @@ def _submit(
             raise InputError("an array begins anew", f"go on with one of its tasks: --resume {resume}/task-1 --submit")
         tasks = read_array(array)
         found = submit_array(folder, first, also, options, tasks)
-        many = f"at most {tasks.at_once} at once" if tasks.at_once else "as many at once as there is room for"
-        print(f"job       {found.job}, an array of {tasks.tasks} tunes, {many}; side by side: nodewise fleet {folder}")
+        print(
+            f"job       {found.job}, an array of {tasks.tasks} tunes, {tasks.told}; side by side: nodewise fleet {folder}"
+        )
     else:
         found = submit_tune(folder, first(None if out or resume else folder), also, options, resume is not None)
         print(
@@ -298,18 +296,6 @@ def _submit(
         )
     print(f"kept in   {folder}")
     print(f"log       {found.log}")
-
-
-def without(words: Sequence[str], valued: Sequence[str], alone: Sequence[str]) -> list[str]:
-    """Words without options: those that have a value, in the same word or in the next one, and those that have it there or none."""
-    left: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        if word in valued:
-            next(rest, None)
-        elif word not in alone and word.partition("=")[0] not in (*valued, *alone):
-            left.append(word)
-    return left
 
 
 def _dry(tuning: Tuning, as_json: bool) -> None:
