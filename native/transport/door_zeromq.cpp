@@ -433,12 +433,10 @@ void ZeromqDoor::happened(int event, int fd) {
     constexpr int kFailed = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                             ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_CLOSED;
     if (options_.bind) {
-        if (event == ZMQ_EVENT_DISCONNECTED || event == ZMQ_EVENT_ACCEPTED) {  // another one has its number now
+        if (event == ZMQ_EVENT_DISCONNECTED) {
             for (Peer& peer : peers_) {
                 peer.ended = peer.ended || peer.fd == fd;
             }
-        }
-        if (event == ZMQ_EVENT_DISCONNECTED) {
             ended_.insert(fd);
         } else if (event == ZMQ_EVENT_ACCEPTED) {
             ended_.erase(fd);
@@ -470,6 +468,7 @@ std::shared_ptr<RemoteLink> ZeromqDoor::make_link(const Hello& theirs, const std
 
 // Who has not greeted us yet.
 void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place) {
+    read_monitor();  // so that what is known of this number is of this connection, not of one that had it before
     if (options_.bind && ended_.contains(fd)) {
         return;  // it has gone already
     }

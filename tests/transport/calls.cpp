@@ -65,22 +65,26 @@ struct Pair {
         out.slots = slots;
         HOLDS(nwt_open(push_binds ? &out : &in, push_binds ? &push : &pull) == NWT_OK);
         HOLDS(nwt_open(push_binds ? &in : &out, push_binds ? &pull : &push) == NWT_OK);
-        HOLDS(nwt_wait_peers(push, 1, kSecond) == NWT_OK && nwt_wait_peers(pull, 1, kSecond) == NWT_OK);
+        HOLDS(nwt_wait_peers(push, 1, 5 * kSecond) == NWT_OK && nwt_wait_peers(pull, 1, 5 * kSecond) == NWT_OK);
     }
     void close() {
-        HOLDS(nwt_close(push, 2 * kSecond) == NWT_OK);
-        HOLDS(nwt_close(pull, 2 * kSecond) == NWT_OK);
+        HOLDS(nwt_close(push, 5 * kSecond) == NWT_OK);
+        HOLDS(nwt_close(pull, 5 * kSecond) == NWT_OK);
     }
 };
 
 void send(nwt_endpoint* push, const std::string& text) {
-    HOLDS(nwt_send(push, text.data(), text.size(), kSecond) == NWT_OK);
+    HOLDS(nwt_send(push, text.data(), text.size(), 5 * kSecond) == NWT_OK);
 }
 
-std::string receive(nwt_endpoint* pull) {
+std::string receive(nwt_endpoint* pull, int line = __builtin_LINE()) {
     std::string text(1 << 20, '\0');
     std::uint64_t size = 0;
-    HOLDS(nwt_receive(pull, text.data(), text.size(), &size, 5 * kSecond) == NWT_OK);
+    const int status = nwt_receive(pull, text.data(), text.size(), &size, 5 * kSecond);
+    if (status != NWT_OK) {
+        std::printf("called from line %d: ", line);
+    }
+    HOLDS(status == NWT_OK);
     return text.substr(0, size);
 }
 
@@ -372,7 +376,7 @@ nwt_endpoint* opened(int pattern, const std::string& where, bool bind, std::uint
 
 void close_all(std::initializer_list<nwt_endpoint*> endpoints) {
     for (nwt_endpoint* endpoint : endpoints) {
-        HOLDS(nwt_close(endpoint, 2 * kSecond) == NWT_OK);
+        HOLDS(nwt_close(endpoint, 5 * kSecond) == NWT_OK);
     }
 }
 
@@ -425,21 +429,21 @@ void publishing() {
             std::uint64_t size = 0;
             HOLDS(nwt_peek(first, &size, 3 * kSecond) == NWT_OK);
         });
-        HOLDS(nwt_wait_peers(publisher, 1, kSecond) == NWT_OK);
+        HOLDS(nwt_wait_peers(publisher, 1, 5 * kSecond) == NWT_OK);
         nwt_endpoint* second = nullptr;
         if (binds) {
             second = opened(NWT_SUBSCRIBE, address(), false);
-            HOLDS(nwt_subscribe(second, nullptr, 0) == NWT_OK && nwt_wait_peers(second, 1, kSecond) == NWT_OK);
+            HOLDS(nwt_subscribe(second, nullptr, 0) == NWT_OK && nwt_wait_peers(second, 1, 5 * kSecond) == NWT_OK);
             HOLDS(nwt_subscribe(second, "x", 1) == NWT_OK && nwt_unsubscribe(second, "x", 1) == NWT_OK);
             HOLDS(nwt_unsubscribe(second, "y", 1) == NWT_INVALID);
-            HOLDS(nwt_wait_peers(publisher, 2, kSecond) == NWT_OK);
+            HOLDS(nwt_wait_peers(publisher, 2, 5 * kSecond) == NWT_OK);
         }
         usleep(100'000);  // both of its subscriptions have come
         send(publisher, "c: to none, or one that hears all");
         const nwt_part two[] = {{"a.1", 3}, {"rest", 4}};
-        HOLDS(nwt_send_parts(publisher, two, 2, kSecond) == NWT_OK);
+        HOLDS(nwt_send_parts(publisher, two, 2, 5 * kSecond) == NWT_OK);
         void* data = nullptr;
-        HOLDS(nwt_loan(publisher, 5, &data, kSecond) == NWT_OK);
+        HOLDS(nwt_loan(publisher, 5, &data, 5 * kSecond) == NWT_OK);
         std::memcpy(data, "b:two", 5);
         HOLDS(nwt_send_loan(publisher) == NWT_OK);
         listening.join();
@@ -473,9 +477,9 @@ void slow_subscribers() {
     for (const int full : {NWT_DROP, NWT_WAIT}) {
         nwt_endpoint* publisher = opened(NWT_PUBLISH, address(), true, 8, full);
         nwt_endpoint* slow = opened(NWT_SUBSCRIBE, address(), false);
-        HOLDS(nwt_subscribe(slow, "", 0) == NWT_OK && nwt_wait_peers(slow, 1, kSecond) == NWT_OK);
+        HOLDS(nwt_subscribe(slow, "", 0) == NWT_OK && nwt_wait_peers(slow, 1, 5 * kSecond) == NWT_OK);
         HOLDS(nwt_subscribe(slow, "n", 1) == NWT_OK);
-        HOLDS(nwt_wait_peers(publisher, 1, kSecond) == NWT_OK);
+        HOLDS(nwt_wait_peers(publisher, 1, 5 * kSecond) == NWT_OK);
         int accepted = 0;
         for (int i = 0; i < 20; ++i) {
             const int status = nwt_send(publisher, &i, sizeof i, 0);
@@ -488,12 +492,12 @@ void slow_subscribers() {
         int number = -1;
         std::uint64_t size = 0;
         for (int i = 0; i < 8; ++i) {
-            HOLDS(nwt_receive(slow, &number, sizeof number, &size, kSecond) == NWT_OK && number == i);
+            HOLDS(nwt_receive(slow, &number, sizeof number, &size, 5 * kSecond) == NWT_OK && number == i);
         }
         HOLDS(nwt_receive(slow, &number, sizeof number, &size, kSecond / 10) == NWT_TIMED_OUT);
         number = 99;
-        HOLDS(nwt_send(publisher, &number, sizeof number, kSecond) == NWT_OK);
-        HOLDS(nwt_receive(slow, &number, sizeof number, &size, kSecond) == NWT_OK && number == 99);
+        HOLDS(nwt_send(publisher, &number, sizeof number, 5 * kSecond) == NWT_OK);
+        HOLDS(nwt_receive(slow, &number, sizeof number, &size, 5 * kSecond) == NWT_OK && number == 99);
         HOLDS(nwt_count(slow, &left_out) == NWT_OK && left_out == (full == NWT_DROP ? 12 : 0));
         const std::string lengthy(3 << 20, 'l');
         if (full == NWT_DROP) {
@@ -508,7 +512,7 @@ void requests() {
     nwt_endpoint* server = opened(NWT_REPLY, address(), true);
     nwt_endpoint* client = opened(NWT_REQUEST, address(), false);
     nwt_endpoint* other = opened(NWT_REQUEST, address(), false);
-    HOLDS(nwt_wait_peers(server, 2, kSecond) == NWT_OK && nwt_wait_peers(client, 1, kSecond) == NWT_OK);
+    HOLDS(nwt_wait_peers(server, 2, 5 * kSecond) == NWT_OK && nwt_wait_peers(client, 1, 5 * kSecond) == NWT_OK);
     std::uint64_t size = 0;
     HOLDS(nwt_peek(client, &size, 0) == NWT_INVALID && nwt_send(server, "x", 1, 0) == NWT_INVALID);
     send(client, "one");
@@ -523,26 +527,26 @@ void requests() {
     send(server, "TWO");
     HOLDS(receive(server) == "three");
     void* data = nullptr;
-    HOLDS(nwt_loan(server, 5, &data, kSecond) == NWT_OK);
+    HOLDS(nwt_loan(server, 5, &data, 5 * kSecond) == NWT_OK);
     std::memcpy(data, "THREE", 5);
     HOLDS(nwt_send_loan(server) == NWT_OK && nwt_send(server, "again", 5, 0) == NWT_INVALID);
     HOLDS(receive(other) == "THREE");
     // by loan, in parts, long
-    HOLDS(nwt_loan(client, 4, &data, kSecond) == NWT_OK);
+    HOLDS(nwt_loan(client, 4, &data, 5 * kSecond) == NWT_OK);
     std::memcpy(data, "four", 4);
     HOLDS(nwt_send_loan(client) == NWT_OK && receive(server) == "four");
     const std::string lengthy(900000, 'r');
     const nwt_part two[] = {{"4", 1}, {lengthy.data(), lengthy.size()}};
-    HOLDS(nwt_send_parts(server, two, 2, kSecond) == NWT_OK);
+    HOLDS(nwt_send_parts(server, two, 2, 5 * kSecond) == NWT_OK);
     nwt_view view{};
-    HOLDS(nwt_receive_loan(client, &view, kSecond) == NWT_OK && view.size == 900001 && sizes_of(client).size() == 2);
+    HOLDS(nwt_receive_loan(client, &view, 5 * kSecond) == NWT_OK && view.size == 900001 && sizes_of(client).size() == 2);
     HOLDS(static_cast<const char*>(view.data)[900000] == 'r' && nwt_give_back(client, &view) == NWT_OK);
     // the server goes and has not replied
     send(client, "five");
     HOLDS(receive(server) == "five");
     send(other, "six");
-    HOLDS(nwt_close(server, kSecond) == NWT_OK);
-    HOLDS(nwt_peek(client, &size, kSecond) == NWT_PEER_LOST && nwt_peek(other, &size, kSecond) == NWT_PEER_LOST);
+    HOLDS(nwt_close(server, 5 * kSecond) == NWT_OK);
+    HOLDS(nwt_peek(client, &size, 5 * kSecond) == NWT_PEER_LOST && nwt_peek(other, &size, 5 * kSecond) == NWT_PEER_LOST);
     HOLDS(nwt_peek(client, &size, kSecond) == NWT_INVALID);
     // another one takes its place
     server = opened(NWT_REPLY, address(), true);
@@ -554,7 +558,7 @@ void requests() {
     send(client, "eight");
     HOLDS(receive(server) == "eight");
     nwt_abort(client);
-    HOLDS(nwt_peek(server, &size, kSecond) == NWT_PEER_LOST && nwt_send(server, "x", 1, 0) == NWT_INVALID);
+    HOLDS(nwt_peek(server, &size, 5 * kSecond) == NWT_PEER_LOST && nwt_send(server, "x", 1, 0) == NWT_INVALID);
     close_all({other, server});
 }
 
@@ -617,7 +621,7 @@ void polling() {
     nwt_abort(pair.push);
     HOLDS(readable(descriptor, 1000));
     nwt_item lost{pair.pull, NWT_READABLE, 0};
-    HOLDS(nwt_poll(&lost, 1, kSecond, &ready) == NWT_OK && nwt_peek(pair.pull, &size, kSecond) == NWT_PEER_LOST);
+    HOLDS(nwt_poll(&lost, 1, kSecond, &ready) == NWT_OK && nwt_peek(pair.pull, &size, 5 * kSecond) == NWT_PEER_LOST);
     close_all({pair.pull, client});
     nwt_abort(server);
 }
