@@ -10,6 +10,7 @@ from nodewise.studies.contract import Knob, Library, Published, Study
 
 from .lines import report
 from .sizes import message_size, rungs, window
+from .versions import version_of
 
 _LENDING = ("transport", "ring")
 _OURS = ("transport", "transport-tcp", "transport-ipc", "transport-ofi-tcp", "transport-ofi-shm")
@@ -124,20 +125,21 @@ STUDY = Study(
         "transport": Library(
             ("libnodewise-transport.so",), "pip install nodewise", ("nodewise/native/libnodewise-transport.so",)
         ),
-        "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5"),
-        "nng": Library(("libnng.so.1",), "apt-get install libnng1"),
+        "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5", version=version_of("ZeroMQ")),
+        "nng": Library(("libnng.so.1",), "apt-get install libnng1", version=version_of("nng")),
         "nanomsg": Library(("libnanomsg.so.5",), "apt-get install libnanomsg5"),
-        "ucx": Library(("libucp.so.0",), "apt-get install libucx0"),
+        "ucx": Library(("libucp.so.0",), "apt-get install libucx0", version=version_of("UCX")),
         "ucx-headers": Library(("ucp/api/ucp.h",), "apt-get install libucx-dev, and build the studies again"),
-        "libfabric": Library(("libfabric.so.1",), "apt-get install libfabric1"),
+        "libfabric": Library(("libfabric.so.1",), "apt-get install libfabric1", version=version_of("libfabric")),
         "libfabric-headers": Library(("rdma/fabric.h",), "apt-get install libfabric-dev, and build the studies again"),
         "openmpi": Library(
             ("libmpi.so.40",),
             "apt-get install openmpi-bin libopenmpi3",
             env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            version=version_of("MPI"),
         ),
-        "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12"),
-        "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",)),
+        "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12", version=version_of("MPI")),
+        "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",), version=version_of("MPI")),
     },
     published=(
         Published("", "remote memory access over messages of a queue, above 4 KB", "more than 10 x", "a host and a coprocessor"),

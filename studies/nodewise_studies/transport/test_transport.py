@@ -319,3 +319,10 @@ def test_a_pause_lets_who_answers_sleep() -> None:
     found = json.loads(done.stdout)
     assert found["busy_cores"] < 0.5
     assert 0 < found["p50_us"] <= found["p99_us"] <= found["p999_us"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("zeromq-tcp", "ZeroMQ 4."), ("ucx-tag", "UCX 1."), ("ofi-shm", "libfabric ")]
+)
+def test_a_row_says_the_version_of_its_library(name: str, words: str) -> None:
+    assert contender(name).how.startswith(words)

@@ -59,6 +59,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
 @launcher_options("Run each contender as --ranks ranks by it, of --threads each.")
 @click.option("--quick", is_flag=True, help="End within a minute.")
+@click.option("--full", is_flag=True, help="Run each 201 times; how long that takes is said after the first.")
 @click.option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]")
 @click.option(
     "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
@@ -88,6 +89,7 @@ def command(
     ranks: int | None,
     ranks_per_node: int | None,
     quick: bool,
+    full: bool,
     only: str,
     blocks: int,
     budget: float | None,
@@ -164,6 +166,7 @@ def command(
         ranks=ranks,
         ranks_per_node=ranks_per_node,
         quick=quick,
+        full=full,
         only=tuple(filter(None, only.split(","))),
         blocks=blocks,
         budget=budget,
