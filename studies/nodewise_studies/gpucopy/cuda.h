@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUDA's driver API, as libcuda.so.1 has it: opened when it runs, so that neither its headers nor the library are needed
-// to compile. Names and values are those of cuda.h.
+// CUDA's driver API, as libcuda.so.1 has it: opened when it runs, so that neither its headers nor the library are
+// needed to compile. Names and values are those of cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,9 @@ class Driver {
     void free_device(Address memory) const { must(free_(memory), "cuMemFree"); }
     void* pinned(std::size_t bytes);  // page-locked, so that the device reads it by itself
     void free_pinned(void* memory) const { must(free_host_(memory), "cuMemFreeHost"); }
-    void to_device(Address to, const void* from, std::size_t bytes) const { must(to_device_(to, from, bytes), "cuMemcpyHtoD"); }
+    void to_device(Address to, const void* from, std::size_t bytes) const {
+        must(to_device_(to, from, bytes), "cuMemcpyHtoD");
+    }
     void to_host(void* to, Address from, std::size_t bytes) const { must(to_host_(to, from, bytes), "cuMemcpyDtoH"); }
     // Returns at once; `wait` until all that was begun is done.
     void begin_to_device(Address to, const void* from, std::size_t bytes) const;

@@ -23,8 +23,8 @@ STUDY = Study(
         Knob("direction", "to-device or to-host", "to-device", ("to-device", "to-host")),
     ),
     threads=1,
-    default_variant="pinned",
-    plain_variant="pageable",
+    default_variant="host",
+    plain_variant="host",
     rate_unit="M chunks/s",
     rate_scale=1e-6,
     test_points=(

@@ -32,7 +32,8 @@ Task task_of(const nw_run* run) {
     const std::uint64_t total = asked > 0 ? asked : chunk <= kSmall ? kSmallTotal : kLargeTotal;
     const char* way = nw_text(run, "direction");
     // a copy costs microseconds whatever its size: a million of them is enough
-    return {chunk, std::clamp<std::uint64_t>(total / chunk, 1, kMost), way != nullptr && std::strcmp(way, "to-host") == 0};
+    return {chunk, std::clamp<std::uint64_t>(total / chunk, 1, kMost),
+            way != nullptr && std::strcmp(way, "to-host") == 0};
 }
 
 // What lies on the host is one window that chunks go through in turn, larger than a last cache.
@@ -138,6 +139,19 @@ int run(nw_run* run) {
     }
 }
 
+// The same chunks from memory to memory, without a GPU.
+int host(nw_run* run) {
+    const Task task = task_of(run);
+    const std::uint64_t window = window_of(task);
+    const auto* from = static_cast<const unsigned char*>(nw_data(run, "from"));
+    auto* to = static_cast<unsigned char*>(nw_data(run, "to"));
+    for (std::uint64_t i = 0; i < task.count; ++i) {
+        const std::uint64_t at = i % window * task.chunk;
+        std::memcpy(to + at, from + at, task.chunk);
+    }
+    return 0;
+}
+
 // As long as the slot's link takes for the bytes alone.
 int slot(nw_run* run) {
     try {
@@ -155,6 +169,7 @@ int slot(nw_run* run) {
 
 constexpr const char* kCuda = "cuda";
 constexpr nw_variant kVariants[] = {
+    {.name = "host", .run = host},
     {.name = "pageable", .run = run<How::kPageable>, .library = kCuda},
     {.name = "pinned", .run = run<How::kPinned>, .library = kCuda},
     {.name = "queued", .run = run<How::kQueued>, .library = kCuda},

@@ -125,7 +125,8 @@ int layout(nw_run* run) {
         return nw_fail(run, "a pause is of round trips alone\nhint: give class=latency, or leave pause out");
     }
     if (task.least > 0 && (task.kind == Class::kLatency || task.kind == Class::kToken)) {
-        return nw_fail(run, "a ladder is of bytes a second, which class=latency and token have none of\nhint: leave it out");
+        return nw_fail(run,
+                       "a ladder is of bytes a second, which class=latency and token have none of\nhint: leave it out");
     }
     const std::uint64_t messages = all_messages(task);
     nw_declare(run, "first", NW_I64, NW_INPUT, messages);

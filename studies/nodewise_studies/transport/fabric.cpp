@@ -240,9 +240,8 @@ class Writes : public Endpoint {
         Call& call = on_way_[puts_++ % on_way_.size()];
         complete(call);
         const std::uint64_t at = remote_.address + j * own_.stride();
-        start(call, "fi_write", [&] {
-            return fi_write(end_, own_.at(j), size_, described_, other_, at, remote_.key, &call.context);
-        });
+        start(call, "fi_write",
+              [&] { return fi_write(end_, own_.at(j), size_, described_, other_, at, remote_.key, &call.context); });
     }
     void finish() {
         for (const Call& call : on_way_) {

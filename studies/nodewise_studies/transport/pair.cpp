@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -50,7 +50,8 @@ std::array<std::string, 2> places() {
         const std::string text(asked);
         const std::size_t colon = text.find(':');
         found[0] = text.substr(0, colon);
-        found[1] = colon == std::string::npos ? found[0] : text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
+        found[1] =
+            colon == std::string::npos ? found[0] : text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
         return found;
     }
 #pragma omp parallel num_threads(2)
@@ -294,14 +295,10 @@ class Pair {
     std::vector<std::string> lost_;
 };
 
-std::vector<std::string> words_of(const nw_run* run, const Contender& contender, const Pair& pair,
-                                  const Shared& sums, const Task& task) {
-    std::vector<std::string> words{own_program(),
-                                   own_object(),
-                                   "--helper",
-                                   contender.name,
-                                   "control=" + pair.name(),
-                                   "sums=" + sums.path()};
+std::vector<std::string> words_of(const nw_run* run, const Contender& contender, const Pair& pair, const Shared& sums,
+                                  const Task& task) {
+    std::vector<std::string> words{
+        own_program(), own_object(), "--helper", contender.name, "control=" + pair.name(), "sums=" + sums.path()};
     const auto found = places();
     words.push_back("send_at=" + found.at(task.backward ? 1 : 0));
     words.push_back("receive_at=" + found.at(task.backward ? 0 : 1));

@@ -27,11 +27,11 @@ struct Task {
     bool spin = true;            // waiting never sleeps
     bool backward = false;       // the second place sends to the first
     std::uint64_t most = 0;      // messages on the way, a high-water mark; 0: the contender's own
-    std::uint64_t buffer = 0;    // bytes of a socket's, pipe's or ring's buffer; 0: the system's, or the contender's own
-    std::uint64_t slots = 0;     // of a pool of loans; 0: the contender's own
-    std::uint64_t batch = 0;     // bytes that gather before they are shown; 0: the contender's own
-    std::uint64_t pause_us = 0;  // of latency, before each round trip
-    std::uint64_t base = 0;      // what the first message begins with
+    std::uint64_t buffer = 0;  // bytes of a socket's, pipe's or ring's buffer; 0: the system's, or the contender's own
+    std::uint64_t slots = 0;   // of a pool of loans; 0: the contender's own
+    std::uint64_t batch = 0;   // bytes that gather before they are shown; 0: the contender's own
+    std::uint64_t pause_us = 0;         // of latency, before each round trip
+    std::uint64_t base = 0;             // what the first message begins with
     std::uint64_t least = 0, last = 0;  // of a ladder, its sizes, each the double of the one before; else 0
     std::uint64_t total = 0;            // bytes of all messages; 0: as was published
 

@@ -9,6 +9,7 @@ from typing import Any
 from nodewise.studies.contract import Knob, Library, Published, Study
 
 from .lines import report
+from .schemes import Libraries
 from .sizes import message_size, rungs, window
 from .versions import version_of
 
@@ -121,10 +122,7 @@ STUDY = Study(
         {"size": "104", "messages": "20001"},
     ),
     reference=reference,
-    libraries={
-        "transport": Library(
-            ("libnodewise-transport.so",), "pip install nodewise", ("nodewise/native/libnodewise-transport.so",)
-        ),
+    libraries=Libraries({
         "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5", version=version_of("ZeroMQ")),
         "nng": Library(("libnng.so.1",), "apt-get install libnng1", version=version_of("nng")),
         "nanomsg": Library(("libnanomsg.so.5",), "apt-get install libnanomsg5"),
@@ -140,7 +138,7 @@ STUDY = Study(
         ),
         "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12", version=version_of("MPI")),
         "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",), version=version_of("MPI")),
-    },
+    }),
     published=(
         Published("", "remote memory access over messages of a queue, above 4 KB", "more than 10 x", "a host and a coprocessor"),
         Published("", "chunk from which remote memory access is saturated", "64 KB", "a host and a coprocessor"),

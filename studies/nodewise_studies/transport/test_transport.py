@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from nodewise.base.native import native_path
 from nodewise.studies.commands import Contender, native_contenders
 from nodewise.studies.discovery import find_study
-
 from nodewise_studies.transport.lines import crossover, knee, rates_of
 from nodewise_studies.transport.sizes import message_size, rungs
 from nodewise_studies.transport.study import STUDY
@@ -183,7 +183,7 @@ def test_sides_are_programs_of_their_own_each_in_its_place_whichever_way() -> No
     for direction, sender in (("forward", first), ("backward", second)):
         with going("pipe", {_BIND: f"{first}:{second}"}, direction=direction, **_LONG) as run:
             sides = sides_of(run.pid)
-            assert {os.readlink(f"/proc/{s}/exe") for s in sides} == {str(native_path("nodewise-worker").resolve())}
+            assert {Path(f"/proc/{s}/exe").readlink() for s in sides} == {native_path("nodewise-worker").resolve()}
             assert all(b"--helper" in Path(f"/proc/{s}/cmdline").read_bytes() for s in sides)
             places = {role_of(s): os.sched_getaffinity(s) for s in sides}
         assert places == {"sender": {sender}, "receiver": {first + second - sender}}
