@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pcie.h"
+#include "study.h"
 
 #include <cstdlib>
 #include <fstream>

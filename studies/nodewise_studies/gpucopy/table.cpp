@@ -10,7 +10,7 @@
 
 #include "abi/kernel.h"
 #include "cuda.h"
-#include "pcie.h"
+#include "study.h"
 
 namespace {
 

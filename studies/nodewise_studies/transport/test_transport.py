@@ -109,10 +109,10 @@ def _running(pid: int) -> bool:
 
 
 def kept_by(pids: list[int]) -> list[str]:
-    """What has the number of one of these processes in its name, and is there still."""
-    folders = (Path("/dev/shm"), Path("/tmp"))
-    names = [f.name for folder in folders for f in folder.iterdir()]
-    return [name for name in names if any(str(pid) in re.split("[^0-9]", name) for pid in pids)]
+    """What these processes have left in shared memory, where libraries put a number into the name, and of the study's files."""
+    numbers = {str(pid) for pid in pids}
+    shared = [f.name for f in Path("/dev/shm").iterdir() if numbers & set(re.split("[^0-9a-f]", f.name))]
+    return shared + [f.name for pid in pids for f in Path("/tmp").glob(f"nodewise-study-{pid}-*")]
 
 
 def test_only_who_lends_has_part_in_loans_and_tokens_and_who_never_sleeps_not_in_block() -> None:
