@@ -324,8 +324,10 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
     monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: now[0]))
 
     class Slow(Given):
+        each_s = 20.0
+
         def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-            now[0] += 20.0
+            now[0] += self.each_s
             return super().run(setting)
 
     given = Slow()
@@ -344,6 +346,17 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
     usual = replace(question, firm=False, blocks=6, accept_disturbed=True)
     assert run_study(usual, Slow(), note=notes.append).blocks == 6  # type: ignore[arg-type]
     assert "6 blocks of 5 contenders take about 10 min" in notes[0]
+    # one that is asked for in full makes all blocks whatever they take, and says so, though they may be short
+    for each_s in (3600.0, 0.0):
+        now[0] = 0.0
+        notes.clear()
+        Slow.each_s = each_s
+        full = replace(
+            question, firm=False, full=True, blocks=9, accept_disturbed=True, out=tmp_path / f"full-{each_s:g}"
+        )
+        assert run_study(full, Slow(), note=notes.append).blocks == 9  # type: ignore[arg-type]
+        assert notes[0].startswith("9 blocks of 5 contenders take about")
+    Slow.each_s = 20.0
     now[0] = 0.0
     few = replace(question, blocks=1, accept_disturbed=True, out=tmp_path / "y")
     assert run_study(few, Slow()).blocks == 1  # type: ignore[arg-type]

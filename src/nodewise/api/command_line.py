@@ -248,6 +248,7 @@ def study_line(
     ranks: int | None,
     ranks_per_node: int | None,
     quick: bool,
+    full: bool,
     only: Sequence[str],
     blocks: int,
     budget: Duration | None,
@@ -264,8 +265,10 @@ def study_line(
     line.option("ranks", ranks)
     line.option("ranks-per-node", ranks_per_node)
     line.flag("quick", quick)
+    line.flag("full", full)
     line.option("only", ",".join(only) or None)
-    line.option("blocks", blocks)
+    if not full:
+        line.option("blocks", blocks)
     line.option("budget", None if budget is None else _seconds(budget, "--budget"))
     line.flag("accept-disturbed", accept_disturbed)
     line.option("wait-quiet", None if wait_quiet is None else _seconds(wait_quiet, "--wait-quiet"))

@@ -26,6 +26,9 @@ from nodewise.studies.discovery import Found, find_study
 from nodewise.verdicts.study import StudyVerdict
 
 _QUICK_S, _USUAL_S, _QUICK_BLOCKS = 50.0, 120.0, 6
+_USUAL_BLOCKS = 25
+#: How often each contender runs of a study that is asked for in full, as of a published protocol of messages.
+FULL_BLOCKS = 201
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,9 @@ def prepare_study(
     ranks: int | None = None,
     ranks_per_node: int | None = None,
     quick: bool = False,
+    full: bool = False,
     only: Sequence[str] = (),
-    blocks: int = 25,
+    blocks: int = _USUAL_BLOCKS,
     budget: Duration | None = None,
     resume: bool = False,
     accept_disturbed: bool = False,
@@ -72,6 +76,11 @@ def prepare_study(
     check_threads(threads)
     if blocks < 1:
         raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
+    if full and (quick or budget is not None or blocks != _USUAL_BLOCKS):
+        raise InputError(
+            f"--full is {FULL_BLOCKS} runs of each, however long they take, and --quick, --budget and --blocks say otherwise",
+            "give one of them",
+        )
     machine = load_machine()
     started = asked_ranks(found, launcher, ranks, ranks_per_node)
     usual = found.study.threads or machine.parallelism
@@ -82,9 +91,10 @@ def prepare_study(
         point=found.study.point(parse_knobs(knobs), quick),
         threads=threads or usual,
         ranks=started,
-        blocks=min(blocks, _QUICK_BLOCKS) if quick else blocks,
+        blocks=FULL_BLOCKS if full else min(blocks, _QUICK_BLOCKS) if quick else blocks,
         seconds=_QUICK_S if quick else _USUAL_S,
         firm=quick or budget is not None,
+        full=full,
         limit_s=_QUICK_S if quick and budget is None else None,
         only=tuple(only),
         out=out,
@@ -108,8 +118,9 @@ def study(
     ranks: int | None = None,
     ranks_per_node: int | None = None,
     quick: bool = False,
+    full: bool = False,
     only: Sequence[str] = (),
-    blocks: int = 25,
+    blocks: int = _USUAL_BLOCKS,
     budget: Duration | None = None,
     out: StrPath | None = None,
     resume: bool = False,
@@ -124,7 +135,7 @@ def study(
     `name` is that of one that is installed, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
     `only` the contenders to run. With `launcher` and `ranks` each runs as so many ranks of `threads` threads, where the study
     can. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
-    run six times by then); `quick` ends within a minute. The runs are kept where `out` is given. `resume`, `progress` and `note`
+    run six times by then); `quick` ends within a minute, and `full` runs each 201 times, however long that takes. The runs are kept where `out` is given. `resume`, `progress` and `note`
     are those of `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.
 
     >>> import nodewise
@@ -143,6 +154,7 @@ def study(
             "ranks": ranks,
             "ranks_per_node": ranks_per_node,
             "quick": quick,
+            "full": full,
             "only": only,
             "blocks": blocks,
             "budget": budget,

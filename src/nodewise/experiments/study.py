@@ -66,7 +66,8 @@ class StudyQuestion:
     With `ranks` each contender runs as so many ranks, of `threads` threads each.
     `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
     contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
-    fewer, and no block begins that would end after so many seconds. `out` is the directory
+    fewer, and no block begins that would end after so many seconds. Where it is `full` all blocks are made, however long they
+    take, and that is said after the first. `out` is the directory
     that keeps the runs, `resume` goes on with what it holds. With `accept_disturbed` blocks decide that something disturbed.
     """
 
@@ -76,6 +77,7 @@ class StudyQuestion:
     blocks: int = _MOST
     seconds: float = 120.0
     firm: bool = False
+    full: bool = False
     limit_s: float | None = None
     seed: int = 0
     only: Sequence[str] = ()
@@ -260,7 +262,7 @@ class _Run:
     @property
     def _needed(self) -> int:
         """How many blocks there have to be: so many that each contender has an interval."""
-        return min(_FEWEST, self._question.blocks)
+        return self._question.blocks if self._question.full else min(_FEWEST, self._question.blocks)
 
     def _settle(self, blocks: Blocks) -> None:
         """Each contender's setting gets what it finds; where that fails, its series says why it cannot run."""
@@ -328,7 +330,7 @@ class _Run:
         before_s = self._meter.seconds - sum(block.costs.values())
         whole_s = before_s + self._needed * each_s
         if not self._question.firm:
-            if whole_s > question.seconds:
+            if whole_s > question.seconds or question.full:
                 self._note(
                     f"{self._needed} blocks of {many} contenders take about {format_seconds(whole_s)}; "
                     "--only names fewer, --quick ends within a minute"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
@@ -87,7 +88,8 @@ def _is_real(text: str) -> bool:
 class Library:
     """Where the library of a native peer is looked for: `files` as the linker names them, in the packages `wheels` of
     Python (folder, file patterns), then on the system. `install` says what brings it, `env` what its process is given (what is to
-    be cleared being empty), `notes` what has to be said of it on the processors of a vendor.
+    be cleared being empty), `notes` what has to be said of it on the processors of a vendor. `version` asks its file, where the
+    file's name does not tell.
     """
 
     files: tuple[str, ...]
@@ -95,6 +97,7 @@ class Library:
     wheels: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    version: Callable[[Path], str] | None = None
 
 
 @dataclass(frozen=True)

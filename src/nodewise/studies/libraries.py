@@ -48,6 +48,8 @@ def how_it_runs(library: Library, path: Path, vendor: str) -> str:
     if named is not None and any(path.is_relative_to(root) for root in _package_folders()):
         with contextlib.suppress(metadata.PackageNotFoundError):
             version = f"{named[1]} {metadata.version(named[1])}"
+    if library.version is not None and (told := library.version(path)):
+        version = told
     settings = [f"{name}={value}" for name, value in library.env.items() if value]
     return ", ".join(
         filter(None, [version, *(settings or ["as it dispatches by itself"]), library.notes.get(vendor, "")])

@@ -6,11 +6,11 @@
 
 namespace transport {
 
-void ring(Side& side);         // copy, loan, token, latency
-void mapped(Side& side);       // one-sided
-void line(Side& side);         // latency: two processors on one cache line
-void bare_futex(Side& side);   // latency, asleep
-void memory_copy(Side& side);  // limit of what is copied
+void ring(Side& side);           // copy, loan, token, latency
+void mapped(Side& side);         // one-sided
+void line(Side& side);           // latency: two processors on one cache line
+void bare_futex(Side& side);     // latency, asleep
+void memory_copy(Side& side);    // limit of what is copied
 void untransferred(Side& side);  // limit of what is written and summed
 
 }  // namespace transport

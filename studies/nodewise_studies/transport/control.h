@@ -42,6 +42,7 @@ class Fd {
 enum class About : char {
     kHello = 'H',   // a side is there; what it is
     kRelay = 'R',   // for the other side
+    kLoses = 'X',   // a file that has to go once the pair has ended
     kDone = 'D',    // a side has done its part: figures
     kFailed = 'F',  // a side cannot: the reason
     kLeave = 'L',   // both are done: the sides may end

@@ -4,8 +4,8 @@
 // A link that sends has `next()`, memory to write the next message into, `post(size)`, which sends it without waiting
 // for the other side, `flush()`, after which nothing is held back, and `finish()`, after which all is in the other
 // side's hands. One that receives has `take(size)`, the next message, `done()`, which ends the use of it, and
-// `all_read()` after the last. In one-sided transfers both have `window(j)`, the memory of place j; messages go there in turn, a signal first.
-// All throw where they cannot.
+// `all_read()` after the last. In one-sided transfers both have `window(j)`, the memory of place j; messages go there
+// in turn, a signal first. All throw where they cannot.
 #pragma once
 
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ class Buffers {
     Buffers(std::uint64_t size, std::uint64_t count)
         : stride_((std::max<std::uint64_t>(size, 8) + 63) & ~std::uint64_t{63}),
           count_(count),
-          bytes_(static_cast<Byte*>(operator new[](stride_* count, std::align_val_t{4096}))) {
+          bytes_(static_cast<Byte*>(operator new[](stride_ * count, std::align_val_t{4096}))) {
         std::memset(bytes_.get(), 1, stride_ * count);
     }
     Byte* at(std::uint64_t i) const { return bytes_.get() + i % count_ * stride_; }

@@ -134,9 +134,9 @@ class Endpoint {
   private:
     void find_provider(Side& side, const char* provider, bool writes) {
         fi_info* (*copy)(const fi_info*) = nullptr;
-        int (*ask)(std::uint32_t, const char*, const char*, std::uint64_t, const fi_info*, fi_info**) = nullptr;
+        int (*offered)(std::uint32_t, const char*, const char*, std::uint64_t, const fi_info*, fi_info**) = nullptr;
         side.find(copy, "fi_dupinfo");
-        side.find(ask, "fi_getinfo");
+        side.find(offered, "fi_getinfo");
         fi_info* hints = copy(nullptr);
         hints->ep_attr->type = FI_EP_RDM;
         hints->caps = FI_MSG | (writes ? FI_RMA : 0);
@@ -149,7 +149,7 @@ class Endpoint {
         }
         hints->fabric_attr->prov_name = strdup(provider);
         const bool tcp = std::string(provider) != "shm";
-        must(ask(kVersion, tcp ? "127.0.0.1" : nullptr, nullptr, tcp ? FI_SOURCE : 0, hints, &info_),
+        must(offered(kVersion, tcp ? "127.0.0.1" : nullptr, nullptr, tcp ? FI_SOURCE : 0, hints, &info_),
              (std::string("no provider ") + provider).c_str());
     }
     const char* (*explain_)(int) = nullptr;
@@ -240,9 +240,8 @@ class Writes : public Endpoint {
         Call& call = on_way_[puts_++ % on_way_.size()];
         complete(call);
         const std::uint64_t at = remote_.address + j * own_.stride();
-        start(call, "fi_write", [&] {
-            return fi_write(end_, own_.at(j), size_, described_, other_, at, remote_.key, &call.context);
-        });
+        start(call, "fi_write",
+              [&] { return fi_write(end_, own_.at(j), size_, described_, other_, at, remote_.key, &call.context); });
     }
     void finish() {
         for (const Call& call : on_way_) {

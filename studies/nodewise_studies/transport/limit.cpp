@@ -42,8 +42,7 @@ void untransferred(Side& side) {
             side.sums()[i] = static_cast<std::int64_t>(sum(from, task.size));
         });
     } else {
-        timed(side,
-              [&](const Byte*, Byte* to, std::uint64_t i) { rewrite(to, task.size, task.first(i)); });
+        timed(side, [&](const Byte*, Byte* to, std::uint64_t i) { rewrite(to, task.size, task.first(i)); });
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ranks of an MPI, by whichever library was opened: messages, and one-sided puts under a lock. What an MPI calls its
-// things differs in two binary interfaces: Open MPI's, and MPICH's, which Intel MPI and others keep to.
+// Two ranks of an MPI, by whichever library was opened: messages, and one-sided puts under a lock. What an MPI calls
+// its things differs in two binary interfaces: Open MPI's, and MPICH's, which Intel MPI and others keep to.
 #include <cstdint>
 
 #include "drive.h"
@@ -112,9 +112,7 @@ class Messages {
              "MPI_Isend");
     }
     void flush() {}
-    void finish() {
-        must(all_(static_cast<int>(sent_.size()), sent_.data(), names_.no_statuses), "MPI_Waitall");
-    }
+    void finish() { must(all_(static_cast<int>(sent_.size()), sent_.data(), names_.no_statuses), "MPI_Waitall"); }
     const Byte* take(std::uint64_t) {
         const std::uint64_t slot = takes_ % in_.count();
         must(wait_(&coming_[slot], names_.no_status), "MPI_Wait");
@@ -154,10 +152,7 @@ class Puts {
   public:
     using Handle = typename Names::Handle;
     Puts(const Side& side, const Joined<Names>& mpi)
-        : names_(mpi.names),
-          other_(mpi.other),
-          size_(side.task.size),
-          own_(size_, side.task.window()) {
+        : names_(mpi.names), other_(mpi.other), size_(side.task.size), own_(size_, side.task.window()) {
         int (*create)(void*, std::intptr_t, int, Handle, Handle, Handle*) = nullptr;
         int (*lock)(int, int, int, Handle) = nullptr;
         side.find(create, "MPI_Win_create");

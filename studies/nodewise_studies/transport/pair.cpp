@@ -12,14 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <set>
 
 #include "launch.h"
 #include "side.h"
@@ -33,7 +34,8 @@ std::string listed(const cpu_set_t& place) {
     std::string text;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (CPU_ISSET(cpu, &place)) {
-            text += (text.empty() ? "" : ",") + std::to_string(cpu);
+            text += text.empty() ? "" : ",";
+            text += std::to_string(cpu);
         }
     }
     return text;
@@ -48,7 +50,8 @@ std::array<std::string, 2> places() {
         const std::string text(asked);
         const std::size_t colon = text.find(':');
         found[0] = text.substr(0, colon);
-        found[1] = colon == std::string::npos ? found[0] : text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
+        found[1] =
+            colon == std::string::npos ? found[0] : text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
         return found;
     }
 #pragma omp parallel num_threads(2)
@@ -81,6 +84,12 @@ std::string file_of(void* library) {
         return "";
     }
     return map->l_name;
+}
+
+// A metric's name, which has to stay as long as the process.
+const char* kept_name(const std::string& name) {
+    static std::set<std::string> known;
+    return known.insert(name).first->c_str();
 }
 
 struct Child {
@@ -205,7 +214,16 @@ class Pair {
     }
 
     void hear(std::size_t from) {
-        const Packet packet = receive_packet(guests_[from].socket.get());
+        Packet packet{About::kFailed, "the " + guests_[from].role + " ended before it was done"};
+        try {
+            packet = receive_packet(guests_[from].socket.get());
+        } catch (const std::exception&) {
+            // it is gone, and that is what is said
+        }
+        if (packet.about == About::kLoses) {
+            lost_.push_back(packet.body);
+            return;
+        }
         if (packet.about == About::kFailed) {
             fail(packet.body);
         }
@@ -222,20 +240,10 @@ class Pair {
 
     // One that was killed is the reason, whatever the other says of it.
     std::string reason(const std::string& said) {
-        await(kGraceMs, [this](const Child&) {
-            return std::ranges::none_of(children_, [](const Child& c) { return c.status && WIFSIGNALED(*c.status); });
-        });
-        for (const Child& child : children_) {
-            if (child.status && WIFSIGNALED(*child.status)) {
-                return ending(child);
-            }
-        }
-        for (const Child& child : children_) {
-            if (child.status && *child.status != 0 && said.starts_with("the other process")) {
-                return ending(child);
-            }
-        }
-        return said;
+        const auto killed = [](const Child& child) { return child.status && WIFSIGNALED(*child.status); };
+        await(kGraceMs, [&](const Child&) { return std::ranges::none_of(children_, killed); });
+        const auto found = std::ranges::find_if(children_, killed);
+        return found == children_.end() ? said : ending(*found);
     }
 
     static void reap(Child& child, int how) {
@@ -262,17 +270,20 @@ class Pair {
 
     void end() {
         for (const Child& child : children_) {
-            if (!child.status) {
-                kill(child.pid, child.launcher ? SIGTERM : SIGKILL);
+            if (!child.status && (child.launcher || guests_.size() < 2)) {
+                kill(child.pid, SIGTERM);
             }
         }
-        guests_.clear();  // sides that are a launcher's children see that, and end
+        guests_.clear();  // those that have connected see that, and end
         await(kEndMs, [](const Child& child) { return !child.status; });
         for (Child& child : children_) {
             if (!child.status) {
                 kill(child.pid, SIGKILL);
                 reap(child, 0);
             }
+        }
+        for (const std::string& path : lost_) {
+            unlink(path.c_str());
         }
     }
 
@@ -281,18 +292,13 @@ class Pair {
     std::vector<Child> children_;
     std::vector<Guest> guests_;
     std::deque<std::string> early_;
+    std::vector<std::string> lost_;
 };
 
-std::vector<std::string> words_of(const nw_run* run, const Contender& contender, const Pair& pair,
-                                  const Shared& sums) {
-    const Task task = task_of(run);
-    std::vector<std::string> words{own_program(),
-                                   own_object(),
-                                   "--helper",
-                                   contender.name,
-                                   "control=" + pair.name(),
-                                   "sums=" + sums.path(),
-                                   "base=" + std::to_string(task.base)};
+std::vector<std::string> words_of(const nw_run* run, const Contender& contender, const Pair& pair, const Shared& sums,
+                                  const Task& task) {
+    std::vector<std::string> words{
+        own_program(), own_object(), "--helper", contender.name, "control=" + pair.name(), "sums=" + sums.path()};
     const auto found = places();
     words.push_back("send_at=" + found.at(task.backward ? 1 : 0));
     words.push_back("receive_at=" + found.at(task.backward ? 0 : 1));
@@ -302,22 +308,61 @@ std::vector<std::string> words_of(const nw_run* run, const Contender& contender,
     for (std::size_t i = 0; i < run->knob_count; ++i) {
         words.push_back(std::string(run->knobs[i].name) + "=" + run->knobs[i].text);
     }
+    // of a ladder, those of this rung
+    words.push_back("ladder=");
+    words.push_back("size=" + std::to_string(task.size));
+    words.push_back("messages=" + std::to_string(task.messages));
+    words.push_back("base=" + std::to_string(task.base));
     return words;
 }
 
-void report(nw_run* run, const std::array<Figures, 2>& found) {
-    const Task task = task_of(run);
-    const Figures& receiver = found[0];
-    const double processor = found[0].processor + found[1].processor;
-    nw_report(run, "seconds", receiver.seconds);
+// Two fresh processes, whose sums are then at `sums`; the receiver's figures first.
+std::array<Figures, 2> run_once(const nw_run* run, const Contender& contender, const Task& task, std::int64_t* sums) {
+    const Shared shared(task.messages * sizeof(std::int64_t), "");
+    Pair pair;
+    std::vector<std::string> words = words_of(run, contender, pair, shared, task);
+    // our own threads have nothing to do, and would wait where the sides work
+    omp_pause_resource_all(omp_pause_hard);
+    if (contender.start == Start::kByMpi) {
+        const std::vector<std::string> launcher = mpi_launcher(file_of(run->library), run->library);
+        words.insert(words.begin(), launcher.begin(), launcher.end());
+        pair.start("launcher of ranks", words, true);
+    } else {
+        for (const char* role : {"receiver", "sender"}) {
+            std::vector<std::string> own = words;
+            own.push_back(std::string("role=") + role);
+            pair.start(role, own, false);
+        }
+    }
+    const auto found = pair.figures();
+    std::memcpy(sums, shared.data(), task.messages * sizeof(std::int64_t));
+    return found;
+}
+
+void report(nw_run* run, const std::vector<Task>& rungs, const std::vector<std::array<Figures, 2>>& found) {
     constexpr double kMicro = 1e6, kGiga = 1e9;
-    if (task.kind == Class::kLatency) {
+    double seconds = 0;
+    double processor = 0;
+    double bytes = 0;
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+        const auto moved = static_cast<double>(rungs[i].messages * rungs[i].size);
+        seconds += found[i][0].seconds;
+        processor += found[i][0].processor + found[i][1].processor;
+        bytes += moved;
+        if (rungs.size() > 1) {
+            const std::string name = "gb_s_" + std::to_string(rungs[i].size);
+            nw_report(run, kept_name(name), moved / found[i][0].seconds / kGiga);
+        }
+    }
+    nw_report(run, "seconds", seconds);
+    const Figures& receiver = found[0][0];
+    if (rungs[0].kind == Class::kLatency) {
         nw_report(run, "p50_us", kMicro * receiver.p50);
         nw_report(run, "p99_us", kMicro * receiver.p99);
         nw_report(run, "p999_us", kMicro * receiver.p999);
         nw_report(run, "busy_cores", processor / receiver.elapsed);
-    } else if (task.kind != Class::kToken) {
-        nw_report(run, "cpu_s_per_gb", processor * kGiga / static_cast<double>(task.messages * task.size));
+    } else if (rungs[0].kind != Class::kToken) {
+        nw_report(run, "cpu_s_per_gb", processor * kGiga / bytes);
     }
     // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment
     if (std::getenv("NODEWISE_BIND") != nullptr) {
@@ -329,26 +374,14 @@ void report(nw_run* run, const std::array<Figures, 2>& found) {
 
 int run_pair(nw_run* run, const Contender& contender) {
     try {
-        const Task task = task_of(run);
-        const Shared sums(task.messages * sizeof(std::int64_t), "");
-        Pair pair;
-        std::vector<std::string> words = words_of(run, contender, pair, sums);
-        // our own threads have nothing to do, and would wait where the sides work
-        omp_pause_resource_all(omp_pause_hard);
-        if (contender.start == Start::kByMpi) {
-            const std::vector<std::string> launcher = mpi_launcher(file_of(run->library), run->library);
-            words.insert(words.begin(), launcher.begin(), launcher.end());
-            pair.start("launcher of ranks", words, true);
-        } else {
-            for (const char* role : {"receiver", "sender"}) {
-                std::vector<std::string> own = words;
-                own.push_back(std::string("role=") + role);
-                pair.start(role, own, false);
-            }
+        const std::vector<Task> rungs = rungs_of(task_of(run));
+        auto* sums = static_cast<std::int64_t*>(nw_data(run, "sums"));
+        std::vector<std::array<Figures, 2>> found;
+        for (const Task& rung : rungs) {
+            found.push_back(run_once(run, contender, rung, sums));
+            sums += rung.messages;
         }
-        const auto found = pair.figures();
-        std::memcpy(nw_data(run, "sums"), sums.data(), task.messages * sizeof(std::int64_t));
-        report(run, found);
+        report(run, rungs, found);
         return 0;
     } catch (const std::exception& problem) {
         return nw_fail(run, "%s: %s", contender.name, problem.what());

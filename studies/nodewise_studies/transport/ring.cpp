@@ -67,7 +67,10 @@ class Counted {
 class Ring : public Counted {
   public:
     Ring(Side& side, bool sends)
-        : Counted(side, sends, side.task.kind == Class::kLatency ? 1 : side.task.batch > 0 ? side.task.batch : 1024),
+        : Counted(side, sends,
+                  side.task.kind == Class::kLatency ? 1
+                  : side.task.batch > 0             ? side.task.batch
+                                                    : 1024),
           bytes_(size_of(side.task)),
           line_(side.task.size < 1024 ? 8 : 64),
           own_(side.task.size, buffers_of(side.task, false)),

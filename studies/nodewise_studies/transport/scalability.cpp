@@ -47,8 +47,8 @@ class Nng {
         if (sends) {
             must(dial(socket_, side.hear().c_str(), nullptr, 0));
         } else {
-            const std::string address = tcp ? "tcp://127.0.0.1:" + std::to_string(free_port())
-                                            : "abstract://" + random_name("nodewise-study-");
+            const std::string address =
+                tcp ? "tcp://127.0.0.1:" + std::to_string(free_port()) : "abstract://" + random_name("nodewise-study-");
             must(listen(socket_, address.c_str(), nullptr, 0));
             side.tell(address);
         }
@@ -126,7 +126,8 @@ class Nanomsg {
         } else {
             std::string address = "tcp://127.0.0.1:" + std::to_string(free_port());
             if (!tcp) {
-                const std::string file = "/tmp/" + random_name("nodewise-study-");
+                const std::string own = "nodewise-study-" + std::to_string(getpid()) + "-";
+                const std::string file = "/tmp/" + random_name(own.c_str());
                 address = "ipc://" + file;
                 side.loses(file);
             }

@@ -103,6 +103,7 @@ std::string Side::hear() const {
 }
 
 void Side::loses(const std::string& path) {
+    send_packet(control_.get(), About::kLoses, path);
     const std::scoped_lock lock(mutex_);
     lost_.push_back(path);
 }

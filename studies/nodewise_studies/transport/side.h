@@ -20,9 +20,9 @@ namespace transport {
 
 // What a side found: the receiver the times, both the processor time that they took from the signal on.
 struct Figures {
-    double seconds = 0;     // of the receiver's clock
-    double elapsed = 0;     // of the wall, pauses and all
-    double processor = 0;   // seconds of all threads of this process
+    double seconds = 0;                 // of the receiver's clock
+    double elapsed = 0;                 // of the wall, pauses and all
+    double processor = 0;               // seconds of all threads of this process
     double p50 = 0, p99 = 0, p999 = 0;  // half round trips, in seconds
 };
 

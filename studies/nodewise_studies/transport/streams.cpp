@@ -145,8 +145,9 @@ Fd end_of_pipe(Side& side, bool sends) {
     Fd reads(ends[0]);
     const Fd writes(ends[1]);
     if (side.task.buffer > 0) {
-        checked(fcntl(writes.get(), F_SETPIPE_SZ, static_cast<int>(std::min<std::uint64_t>(side.task.buffer, 1U << 30))),
-                "F_SETPIPE_SZ: see /proc/sys/fs/pipe-max-size");
+        checked(
+            fcntl(writes.get(), F_SETPIPE_SZ, static_cast<int>(std::min<std::uint64_t>(side.task.buffer, 1U << 30))),
+            "F_SETPIPE_SZ: see /proc/sys/fs/pipe-max-size");
     }
     side.tell("/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(writes.get()));
     side.hear();  // the other has it open

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "abi/kernel.h"
 
@@ -26,11 +27,13 @@ struct Task {
     bool spin = true;            // waiting never sleeps
     bool backward = false;       // the second place sends to the first
     std::uint64_t most = 0;      // messages on the way, a high-water mark; 0: the contender's own
-    std::uint64_t buffer = 0;    // bytes of a socket's, pipe's or ring's buffer; 0: the system's, or the contender's own
-    std::uint64_t slots = 0;     // of a pool of loans; 0: the contender's own
-    std::uint64_t batch = 0;     // bytes that gather before they are shown; 0: the contender's own
-    std::uint64_t pause_us = 0;  // of latency, before each round trip
-    std::uint64_t base = 0;      // what the first message begins with
+    std::uint64_t buffer = 0;  // bytes of a socket's, pipe's or ring's buffer; 0: the system's, or the contender's own
+    std::uint64_t slots = 0;   // of a pool of loans; 0: the contender's own
+    std::uint64_t batch = 0;   // bytes that gather before they are shown; 0: the contender's own
+    std::uint64_t pause_us = 0;         // of latency, before each round trip
+    std::uint64_t base = 0;             // what the first message begins with
+    std::uint64_t least = 0, last = 0;  // of a ladder, its sizes, each the double of the one before; else 0
+    std::uint64_t total = 0;            // bytes of all messages; 0: as was published
 
     // Message i is first(i), first(i) + 1, … in words of eight bytes, the last one cut off.
     std::uint64_t first(std::uint64_t i) const { return base + i * 0x9e3779b97f4a7c15U; }
@@ -44,6 +47,8 @@ struct Task {
 // Reads the knobs, by their names; null for one that was not given.
 Task read_task(const std::function<const char*(const char*)>& knob);
 Task task_of(const nw_run* run);
+// What a run is made of, each with a pair of its own: the sizes of a ladder, or the task itself.
+std::vector<Task> rungs_of(const Task& task);
 
 inline void rewrite(void* to, std::uint64_t size, std::uint64_t first) {
     auto* words = static_cast<std::uint64_t*>(__builtin_assume_aligned(to, sizeof(std::uint64_t)));

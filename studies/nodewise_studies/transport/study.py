@@ -9,7 +9,9 @@ from typing import Any
 from nodewise.studies.contract import Knob, Library, Published, Study
 
 from .lines import report
-from .sizes import message_size, window
+from .schemes import Libraries
+from .sizes import message_size, rungs, window
+from .versions import version_of
 
 _LENDING = ("transport", "ring")
 _OURS = ("transport", "transport-tcp", "transport-ipc", "transport-ofi-tcp", "transport-ofi-shm")
@@ -38,20 +40,30 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     import numpy as np
 
     first = inputs["first"].view(np.uint64)
-    kind, size = point.get("class", "copy"), message_size(point)
+    kind = point.get("class", "copy")
     if kind == "token":
-        return {"sums": np.full(first.shape, size, np.int64)}
+        return {"sums": np.full(first.shape, message_size(point), np.int64)}
     if kind == "latency":
         return {"sums": (first + np.uint64(1)).view(np.int64)}
-    if kind == "one-sided":
-        # what lies in its place at the end: the sender's source is as it was, and a signal came first
-        places = (np.arange(len(first), dtype=np.uint64) + np.uint64(1)) % np.uint64(window(size))
-        first = first[0] + places * np.uint64(_STEP)
+    parts, begin = [], 0
+    for size, messages in rungs(point, len(first)):
+        numbers = first[begin : begin + messages]
+        begin += messages
+        if kind == "one-sided":
+            # what lies in its place at the end: the sender's source is as it was, and a signal came first
+            places = (np.arange(messages, dtype=np.uint64) + np.uint64(1)) % np.uint64(window(size))
+            numbers = numbers[0] + places * np.uint64(_STEP)
+        parts.append(_sums(numbers, size))
+    return {"sums": np.concatenate(parts).view(np.int64)}
+
+
+def _sums(first: Any, size: int) -> Any:
+    """Of each message of `size` bytes, its words' sum: the first one, which is given, and each next one more; the last cut off."""
+    import numpy as np
+
     words, rest = divmod(size, _WORD)
     sums = first * np.uint64(words) + np.uint64(words * (words - 1) // 2 if words else 0)
-    if rest:
-        sums = sums + ((first + np.uint64(words)) & np.uint64(256**rest - 1))
-    return {"sums": sums.view(np.int64)}
+    return sums + ((first + np.uint64(words)) & np.uint64(256**rest - 1)) if rest else sums
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
@@ -70,7 +82,8 @@ STUDY = Study(
     name="transport",
     title="messages between two processes: by copy, by loan, as tokens, into the other's memory, and there and back",
     knobs=(
-        Knob("size", "bytes of a message (left out: 4096, and 8 of a round trip)", "", least=1, most=2**30),
+        Knob("size", "bytes of a message (left out: 4096, and 8 of a round trip)", "", most=2**30, unless="ladder"),
+        Knob("ladder", "in place of a size: small, 64 B to 4 KiB, or large, 4 KiB to 128 MiB", "", ("small", "large")),
         Knob(
             "class",
             "copy, loan of the transport's memory, token that no one looks into, one-sided, or latency",
@@ -104,28 +117,28 @@ STUDY = Study(
         {"size": "65", "messages": "701", "class": "one-sided"},
         {"size": "3000001", "messages": "5", "class": "one-sided"},
         {"messages": "101", "class": "latency", "wait": "block"},
-        {"size": "104", "messages": "7001"},
+        {"ladder": "small", "total": "4200"},
+        {"ladder": "small", "total": "4200", "class": "one-sided"},
+        {"size": "104", "messages": "20001"},
     ),
     reference=reference,
-    libraries={
-        "transport": Library(
-            ("libnodewise-transport.so",), "pip install nodewise", ("nodewise/native/libnodewise-transport.so",)
-        ),
-        "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5"),
-        "nng": Library(("libnng.so.1",), "apt-get install libnng1"),
+    libraries=Libraries({
+        "zeromq": Library(("libzmq.so.5",), "apt-get install libzmq5", version=version_of("ZeroMQ")),
+        "nng": Library(("libnng.so.1",), "apt-get install libnng1", version=version_of("nng")),
         "nanomsg": Library(("libnanomsg.so.5",), "apt-get install libnanomsg5"),
-        "ucx": Library(("libucp.so.0",), "apt-get install libucx0"),
+        "ucx": Library(("libucp.so.0",), "apt-get install libucx0", version=version_of("UCX")),
         "ucx-headers": Library(("ucp/api/ucp.h",), "apt-get install libucx-dev, and build the studies again"),
-        "libfabric": Library(("libfabric.so.1",), "apt-get install libfabric1"),
+        "libfabric": Library(("libfabric.so.1",), "apt-get install libfabric1", version=version_of("libfabric")),
         "libfabric-headers": Library(("rdma/fabric.h",), "apt-get install libfabric-dev, and build the studies again"),
         "openmpi": Library(
             ("libmpi.so.40",),
             "apt-get install openmpi-bin libopenmpi3",
             env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            version=version_of("MPI"),
         ),
-        "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12"),
-        "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",)),
-    },
+        "mpich": Library(("libmpich.so.12",), "apt-get install mpich libmpich12", version=version_of("MPI")),
+        "intelmpi": Library(("libmpi_intel.so",), "pip install impi-rt", ("lib/libmpi.so.12",), version=version_of("MPI")),
+    }),
     published=(
         Published("", "remote memory access over messages of a queue, above 4 KB", "more than 10 x", "a host and a coprocessor"),
         Published("", "chunk from which remote memory access is saturated", "64 KB", "a host and a coprocessor"),

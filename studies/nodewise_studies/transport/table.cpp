@@ -19,10 +19,10 @@ struct Row {
 
 constexpr Row kRows[] = {
     {{"transport", transport::ours_shm}, NW_VARIANT, "transport"},
-    {{"transport-tcp", transport::ours_tcp}, NW_VARIANT, "transport"},
-    {{"transport-ipc", transport::ours_ipc}, NW_VARIANT, "transport"},
-    {{"transport-ofi-tcp", transport::ours_ofi_tcp}, NW_VARIANT, "transport"},
-    {{"transport-ofi-shm", transport::ours_ofi_shm}, NW_VARIANT, "transport"},
+    {{"transport-tcp", transport::ours_tcp}, NW_VARIANT, "transport+tcp"},
+    {{"transport-ipc", transport::ours_ipc}, NW_VARIANT, "transport+ipc"},
+    {{"transport-ofi-tcp", transport::ours_ofi_tcp}, NW_VARIANT, "transport+ofi+tcp"},
+    {{"transport-ofi-shm", transport::ours_ofi_shm}, NW_VARIANT, "transport+ofi+shm"},
     {{"ring", transport::ring}},
     {{"mapped", transport::mapped}},
     {{"futex", transport::bare_futex}},

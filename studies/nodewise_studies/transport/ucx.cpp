@@ -242,8 +242,7 @@ class Active : public Sends {
     }
     void post(std::uint64_t size) {
         const ucp_request_param_t plain{};
-        sent_[turn_ % out_.count()] =
-            started(calls_.send_active(end_, kId, nullptr, 0, out_.at(turn_), size, &plain));
+        sent_[turn_ % out_.count()] = started(calls_.send_active(end_, kId, nullptr, 0, out_.at(turn_), size, &plain));
         ++turn_;
     }
     const Byte* take(std::uint64_t) {
@@ -326,7 +325,8 @@ class Puts : public Met {
   private:
     void offer(Side& side) {
         ucp_mem_map_params_t how{};
-        how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+        how.field_mask =
+            UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
         how.length = own_.stride() * side.task.window();
         how.flags = UCP_MEM_MAP_ALLOCATE;
         must(calls_.map(context_, &how, &memory_));

@@ -67,6 +67,9 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]", group="Study")
 @launcher_options("Run each contender as --ranks ranks by it, of --threads each.")
 @option("--quick", is_flag=True, help="End within a minute.", group="Study")
+@option(
+    "--full", is_flag=True, help="Run each 201 times; how long that takes is said after the first.", group="Study"
+)
 @option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]", group="Study")
 @option(
     "--blocks",
@@ -108,6 +111,7 @@ def command(
     ranks: int | None,
     ranks_per_node: int | None,
     quick: bool,
+    full: bool,
     only: str,
     blocks: int,
     budget: float | None,
@@ -184,6 +188,7 @@ def command(
         ranks=ranks,
         ranks_per_node=ranks_per_node,
         quick=quick,
+        full=full,
         only=tuple(filter(None, only.split(","))),
         blocks=blocks,
         budget=budget,
