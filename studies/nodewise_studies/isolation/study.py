@@ -43,7 +43,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 def select(point: Mapping[str, str]) -> Collection[str]:
     """The kinds that are asked for, beside the plain process; all without."""
     asked = [word for word in point.get("kinds", "").split(",") if word]
-    return [name for name in ("direct", *all_kinds()) if not asked or name in ("direct", "process", *asked)]
+    return [name for name in ("alone", *all_kinds()) if not asked or name in ("alone", "process", *asked)]
 
 
 def report(result: Mapping[str, Any]) -> Sequence[str]:

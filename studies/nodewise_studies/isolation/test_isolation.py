@@ -24,7 +24,7 @@ def test_so_many_steps_are_one_jump(rounds: int) -> None:
 
 
 def test_kinds_are_chosen_beside_the_plain_process() -> None:
-    assert set(select({"kinds": "runc,bwrap"})) == {"direct", "process", "runc", "bwrap"}
+    assert set(select({"kinds": "runc,bwrap"})) == {"alone", "process", "runc", "bwrap"}
     assert {"process", "bwrap", "vm", "microvm"} <= set(select({}))
 
 
