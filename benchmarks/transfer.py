@@ -48,9 +48,7 @@ class Outcome:
     trace: list[tuple[int, float]]
 
 
-def transferred(
-    one: Case, best: float, seed: int, runs: int, folder: str, earlier: Sequence[Earlier] = ()
-) -> Outcome:
+def transferred(one: Case, best: float, seed: int, runs: int, folder: str, earlier: Sequence[Earlier] = ()) -> Outcome:
     """Run the real tune on a member; `best` is the noiseless time of its best setting."""
     launcher = Pretending(one, 5000 + seed)
 
@@ -114,6 +112,9 @@ def judge(family: Family, seeds: int, folder: str) -> None:
     with_none = [transferred(one, best, k, family.runs, folder) for one, best, k in each]
     _line(family.name, family.runs, "from none", with_none)
     base = _median(with_none)
+    if not family.misleads:
+        half = [transferred(one, best, k, family.runs // 2, folder) for one, best, k in each]
+        _line(family.name, family.runs // 2, "from none", half)
     for share in spread:
         if share == (0.5 if family.misleads else 1.2):
             continue
@@ -123,7 +124,9 @@ def judge(family: Family, seeds: int, folder: str) -> None:
         _line(family.name, runs, "from history" + (", misleading" * family.misleads), with_some, held)
         if share == 1.0:
             before, after = (_reached(o, base + SAME, family.runs) for o in (with_none, with_some))
-            print(f"{'':<21}the leader's median regret is {base + SAME:.2f} % after {before or '–'} runs, {after or '–'} from history")
+            print(
+                f"{'':<21}the leader's median regret is {base + SAME:.2f} % after {before or '–'} runs, {after or '–'} from history"
+            )
 
 
 def _line(name: str, runs: int, start: str, outcomes: Sequence[Outcome], held: str = "") -> None:
@@ -140,7 +143,7 @@ def _line(name: str, runs: int, start: str, outcomes: Sequence[Outcome], held: s
 def honest(seeds: int, folder: str) -> None:
     """How often something is said to be faster where nothing is, and earlier tunes say the opposite."""
     family = flat_family()
-    words: Counter[str] = Counter()
+    words: Counter[Word] = Counter()
     for k in range(seeds):
         one = family.member(k)
         priors = [_earlier(family.name, 3 * (k % 12) + i, folder) for i in range(1 + k % 3)]

@@ -71,7 +71,8 @@ class Meet:
         secret, _, nodes = rest.partition(":")
         if not port.isdecimal() or not 1024 <= int(port) <= 65535 or not secret:
             raise InputError(
-                f"--meet: not PORT:SECRET:NODES: {text[:80]!r}", "`nodewise check --hosts NODES --speed ping` gives it to nodes"
+                f"--meet: not PORT:SECRET:NODES: {text[:80]!r}",
+                "`nodewise check --hosts NODES --speed ping` gives it to nodes",
             )
         return cls(tuple(expand(nodes)), int(port), secret)
 

@@ -8,7 +8,7 @@ import sys
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
 from nodewise.cli.wrapping import print_wrapped
-from nodewise.experiments.tune import FEWEST_RUNS
+from nodewise.experiments.first_run import FEWEST_RUNS
 from nodewise.experiments.tune_question import Question
 from nodewise.records.earlier import led_by
 from nodewise.runner.launch import launch_of

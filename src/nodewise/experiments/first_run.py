@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.runner.sample import Sample
+from nodewise.search.space import Space
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.tuning.outline import named_values
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
@@ -33,6 +37,18 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
         )
     if sample.seconds <= 0:
         raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
+
+
+def check_axes(space: Space, conditions: Sequence[str]) -> None:
+    """Whether there is something to search, `conditions` being what must hold between axes. Raises InputError where there is not."""
+    if not space.axes:
+        raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
+    if conditions and not space.has_choice:
+        named = "; ".join(f"{a.name}: {named_values(a)}" for a in space.open)
+        raise InputError(
+            f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
+            f"loosen --constraint, or give values that meet it; the axes are {named}",
+        )
 
 
 def too_few_runs(cost_s: float) -> InputError:

@@ -22,7 +22,7 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
-from nodewise.experiments.first_run import FEWEST_RUNS, check_first_run, too_few_runs
+from nodewise.experiments.first_run import FEWEST_RUNS, check_axes, check_first_run, too_few_runs
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.sweep import left_untried, sweep_settings
@@ -42,7 +42,7 @@ from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
-from nodewise.tuning.outline import Outline, named_values
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.prior import Recall, nothing_recalled, priors_of
 from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
@@ -168,8 +168,8 @@ class Tuner:
         runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
         seconds = budget.seconds if by_time <= by_runs else by_runs * cost
         left_out, placed = self._offer.left_out(), self._options.binding.why
-        settings = self._swept or space.size
-        return Outline(space.open, left_out, placed, cost, runs, seconds, settings, bool(self._swept), tuple(one for one, _ in self._priors))
+        bounds = (cost, runs, seconds, self._swept or space.size, bool(self._swept))
+        return Outline(space.open, left_out, placed, *bounds, earlier=tuple(one for one, _ in self._priors))
 
     # --- runs
 
@@ -234,14 +234,7 @@ class Tuner:
             self._offer.recall(earlier["loaded"])
         self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
         space = self._options.space
-        if not space.axes:
-            raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
-        conditions = self._question.wanted.constraints
-        if conditions and not space.has_choice:
-            raise InputError(
-                f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
-                f"loosen --constraint, or give values that meet it; the axes are {'; '.join(f'{a.name}: {named_values(a)}' for a in space.open)}",
-            )
+        check_axes(space, self._question.wanted.constraints)
         # they are kept, so that going on is led by the same ones
         known = earlier_from_json(earlier.get("earlier", []))
         if "loaded" not in earlier:
@@ -262,17 +255,15 @@ class Tuner:
         space = self._options.space
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
-        self._search = (
-            GridSearch(space, self._question.seed, guesses, apart=apart)
-            if self._question.sweep
-            else GuidedSearch(space, self._question.seed, guesses, apart=apart, earlier=[p for _, p in self._priors])
-        )
+        search = GridSearch if self._question.sweep else GuidedSearch
+        priors = [prior for _, prior in self._priors]
+        self._search = search(space, self._question.seed, guesses, apart=apart, earlier=priors)
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         try:
             return self._decided()
         finally:
-            trusted = {"trusted": self._search.trusts_earlier} if self._priors else {}
-            self._writer.amend({**left_untried(self._search, space), **trusted})
+            refuted = {"refuted": self._search.refutes_earlier} if self._priors else {}
+            self._writer.amend({**left_untried(self._search, space), **refuted})
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""

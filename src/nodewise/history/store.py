@@ -210,7 +210,8 @@ class Store:
                 (_plain(value), metric, most),
             )
             for mark, *facts in rows:
-                found.setdefault(mark, Remembered(*facts[:4], learned_from_text(*facts[4:])))
+                began, host, processor, command, *surface = facts
+                found.setdefault(mark, Remembered(began, host, processor, command, learned_from_text(*surface)))
         return list(found.values())
 
     def keys(self) -> dict[str, tuple[str, str]]:

@@ -58,7 +58,9 @@ class Earlier:
     def sentence(self) -> str:
         """What it was and what it suggests, in words."""
         where = "on this machine" if self.here else f"on {self.machine or 'another machine'}"
-        of = self.command if self.relation == SAME_PROGRAM else f"{self.command} (another program of the same libraries)"
+        of = (
+            self.command if self.relation == SAME_PROGRAM else f"{self.command} (another program of the same libraries)"
+        )
         found = f"{self.best} was {self.ratio:.2f}× as fast" if self.best else "nothing was shown to be faster"
         return f"{of}, {where}, {self.began[:10]}: {found} ({len(self.settings)} settings)"
 

@@ -62,5 +62,17 @@ class Kind:
 
 
 #: The fields that hold references, and those that each kind has.
-REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise", "points", "learned")
+REFERENCES = (
+    "judge",
+    "verdict",
+    "text",
+    "page",
+    "figures",
+    "rows",
+    "command",
+    "printed",
+    "promise",
+    "points",
+    "learned",
+)
 NEEDED = ("verdict", "text", "page", "figures", "rows")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nodewise.base.shapes import Scalar
@@ -95,9 +95,7 @@ def prior_of(earlier: Earlier, space: Space, machine: Machine, apart: bool) -> P
     return Prior(tuple(seen.values()), shared, _LIKENESS[earlier.relation, earlier.here])
 
 
-def priors_of(
-    earlier: Sequence[Earlier], space: Space, machine: Machine, apart: bool
-) -> list[tuple[Earlier, Prior]]:
+def priors_of(earlier: Sequence[Earlier], space: Space, machine: Machine, apart: bool) -> list[tuple[Earlier, Prior]]:
     """Those earlier tunes that say something of this space, each with what that is."""
     found = [(one, prior_of(one, space, machine, apart)) for one in earlier]
     return [(one, prior) for one, prior in found if prior is not None]

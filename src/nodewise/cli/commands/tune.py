@@ -78,7 +78,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--constraint", multiple=True, metavar="CONDITION", help="What must hold between axes: 'ranks * threads <= 64'."
 )
 @click.option(
-    "--no-history", is_flag=True, help="Start from nothing: do not look at earlier tunes of this program, or of its libraries."
+    "--no-history",
+    is_flag=True,
+    help="Start from nothing: do not look at earlier tunes of this program, or of its libraries.",
 )
 @machine_option
 @allow_option
