@@ -121,17 +121,17 @@ class Beliefs:
         self._with: Surrogate = Surrogate(groups, given)
         self._without = Surrogate(groups)
         self._odds = _ODDS
-        self._dropped = False
+        self._turned = self._dropped = False
 
     @property
     def trusted(self) -> bool:
-        """Whether the runs so far do not refute what was given."""
-        return not self._dropped and self._odds > 0
+        """Whether the runs so far do not refute what was given, nor say the opposite of it."""
+        return not self._dropped and not self._turned and self._odds > 0
 
     @property
     def refuted(self) -> bool:
         """Whether the runs so far speak clearly against what was given: it is more than not needed."""
-        return self._odds < -_REFUTED
+        return self._turned or self._odds < -_REFUTED
 
     @property
     def _used(self) -> Surrogate:
@@ -149,6 +149,7 @@ class Beliefs:
             return
         self._with.fit(features, runs)
         self._odds = _ODDS + self._with.evidence(self._without) - self._without.evidence(self._without)
+        self._turned = float(self._with.coefficients.sum()) < 0
         self._dropped = self._odds < -_GONE
 
     def predict(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
