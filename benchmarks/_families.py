@@ -6,6 +6,7 @@ Each makes a member of a number: what is tuned, and the earlier tunes that it ma
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -61,8 +62,6 @@ def _bound(name: str, machine: Callable[[random.Random], dict[str, Any]], **text
             "noise": {"sigma": 0.05},
             **text,
         }
-        if callable(own["noise"]):
-            own["noise"] = own["noise"](r)
         title = f"{name} {k}"
         return Case(title, Surface(title, {**own, "machine": machine(r)}), 0, _BOTH)
 
@@ -77,11 +76,9 @@ def _knobs(name: str, effects: Mapping[tuple[str, str], float], sigma: float = 0
         own = {key: effect * 2 ** r.uniform(-1, 1) for key, effect in effects.items()}
 
         def effect(setting: Setting) -> float:
-            return float(2.718281828459045 ** sum(own.get(one, 0.0) for one in setting.env.items()))
+            return math.exp(sum(own.get(one, 0.0) for one in setting.env.items()))
 
-        best = 1.0
-        for axis, names in _NAMES.items():
-            best *= 2.718281828459045 ** min(0.0, *(own.get((axis, v), 0.0) for v in names))
+        best = math.exp(sum(min(0.0, *(own.get((axis, v), 0.0) for v in values)) for axis, values in _NAMES.items()))
         title = f"{name} {k}"
         text = {
             "seconds": r.uniform(1, 50),
@@ -91,6 +88,30 @@ def _knobs(name: str, effects: Mapping[tuple[str, str], float], sigma: float = 0
             "machine": sockets(1, 4, 1),
         }
         return Case(title, Surface(title, text), 0, tuple(_NAMES), effect, variables=_NAMES, best_factor=best)
+
+    return member
+
+
+def _uneven(name: str, sigma: Callable[[random.Random], float]) -> Callable[[int], Case]:
+    """Programs whose work is uneven: threads, placement and the schedule with its chunk count."""
+
+    def member(k: int) -> Case:
+        r = _draw(name, k)
+        own = {
+            "seconds": r.uniform(20, 200),
+            "serial": 10 ** r.uniform(-3.5, -2.5),
+            "smt": [1.0, r.uniform(0.8, 1.3)],
+            "imbalance": r.uniform(0.3, 0.9),
+            "chunk_cost": r.uniform(0.3, 1.0),
+            "tail": r.uniform(100, 600),
+            "iterations": 100000,
+            "floating_loss": r.uniform(0.03, 0.09),
+            "thread_cost": 10 ** r.uniform(-2.8, -2.2),
+            "noise": {"sigma": sigma(r)},
+            "machine": sockets(2, 12, 2),
+        }
+        title = f"{name} {k}"
+        return Case(title, Surface(title, own), 0, (*_BOTH, "schedule"))
 
     return member
 
@@ -116,7 +137,8 @@ def families() -> list[Family]:
         Family("threads shift", 120, _bound("threads shift", _wide)),
         Family("effects stretch", 120, _knobs("effects stretch", _EFFECTS)),
         Family("another machine", 120, _bound("another machine", _any_size)),
-        Family("noise of the input", 120, _bound("noisy", _wide, noise=lambda r: {"sigma": r.uniform(0.01, 0.1)})),
+        Family("schedules shift", 120, _uneven("schedules shift", lambda _: 0.05)),
+        Family("noise of the input", 120, _uneven("noisy", lambda r: r.uniform(0.01, 0.1))),
         Family("one value flips", 120, _knobs("flipped", _FLIPPED), _knobs("not flipped", _EFFECTS)),
         Family(
             "all signs flip", 120, _knobs("signs", _EFFECTS), _knobs("turned", {k: -v for k, v in _EFFECTS.items()})

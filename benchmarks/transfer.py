@@ -112,6 +112,9 @@ def judge(family: Family, seeds: int, folder: str) -> None:
     with_none = [transferred(one, best, k, family.runs, folder) for one, best, k in each]
     _line(family.name, family.runs, "from none", with_none)
     base = _median(with_none)
+    if not family.misleads:
+        half = [transferred(one, best, k, family.runs // 2, folder) for one, best, k in each]
+        _line(family.name, family.runs // 2, "from none", half)
     for share in spread:
         if share == (0.5 if family.misleads else 1.2):
             continue
@@ -140,7 +143,7 @@ def _line(name: str, runs: int, start: str, outcomes: Sequence[Outcome], held: s
 def honest(seeds: int, folder: str) -> None:
     """How often something is said to be faster where nothing is, and earlier tunes say the opposite."""
     family = flat_family()
-    words: Counter[str] = Counter()
+    words: Counter[Word] = Counter()
     for k in range(seeds):
         one = family.member(k)
         priors = [_earlier(family.name, 3 * (k % 12) + i, folder) for i in range(1 + k % 3)]

@@ -108,9 +108,8 @@ class Tuner:
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
-        self._swept = 0
+        self._swept, self._exhausted = 0, False
         self._recall = recall
-        self._exhausted = False
         self._cut: Counter[str] = Counter()
 
     def run(self) -> TuneVerdict:
@@ -210,11 +209,10 @@ class Tuner:
         """One run of the baseline: does it work, and what does a run cost."""
         self._report("first run", None, 0)
         self._baseline = self._options.baseline()
-        own, share = self._question.timeout_s, self._meter.left_s(self._meter.budget) * _FIRST_RUN_SHARE
-        limit = min(math.inf if own is None else own, share)
+        own, share = self._question.timeout_s or math.inf, self._meter.left_s(self._meter.budget) * _FIRST_RUN_SHARE
+        limit = min(own, share)
         with self._offer.watching(self._launcher, self._baseline):
-            arm = Arm(self._baseline, None if math.isinf(limit) else limit)
-            sample, cost = self._blocks.alone(arm, "warm-up")
+            sample, cost = self._blocks.alone(Arm(self._baseline, None if math.isinf(limit) else limit), "warm-up")
         # nodewise's own start, and looking at what the program loads, are no part of what further runs will cost
         cost = min(cost, sample.wall_s + _AROUND_S)
         self._costs.take(BASELINE, sample, cost, False)
@@ -225,8 +223,7 @@ class Tuner:
             left_s = self._meter.left_s(self._meter.budget) / (FEWEST_RUNS - 1)
             if left_s < cost * _COLD:
                 raise too_small(cost, self._spent_s)
-            quicker = Arm(self._baseline, min(x for x in (own, left_s) if x is not None))
-            again, second = self._blocks.alone(quicker, "warm-up")
+            again, second = self._blocks.alone(Arm(self._baseline, min(own, left_s)), "warm-up")
             self._costs.take(BASELINE, again, second, False)
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
@@ -261,17 +258,15 @@ class Tuner:
         space = self._options.space
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
-        self._search = (
-            GridSearch(space, self._question.seed, guesses, apart=apart)
-            if self._question.sweep
-            else GuidedSearch(space, self._question.seed, guesses, apart=apart, earlier=[p for _, p in self._priors])
-        )
+        search = GridSearch if self._question.sweep else GuidedSearch
+        priors = [prior for _, prior in self._priors]
+        self._search = search(space, self._question.seed, guesses, apart=apart, earlier=priors)
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         try:
             return self._decided()
         finally:
-            trusted = {"trusted": self._search.trusts_earlier} if self._priors else {}
-            self._writer.amend({**left_untried(self._search, space), **trusted})
+            refuted = {"refuted": self._search.refutes_earlier} if self._priors else {}
+            self._writer.amend({**left_untried(self._search, space), **refuted})
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""

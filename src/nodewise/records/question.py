@@ -94,7 +94,7 @@ class ComparisonQuestion(BlocksQuestion):
 
 
 #: What a reader can do without: where it is damaged the rest is used.
-_SPARE = ("id", "commit", "knobs", "shown", "readme", "loaded", "defaults", "earlier", "trusted")
+_SPARE = ("id", "commit", "knobs", "shown", "readme", "loaded", "defaults", "earlier", "refuted")
 
 
 def check_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -227,7 +227,7 @@ class Anonymous:
         made = {
             k: v if k in ("machine", "readme", "kind") else self._all(v)
             for k, v in data.items()
-            if k not in ("loaded", "how", "defaults", "earlier", "trusted")
+            if k not in ("loaded", "how", "defaults", "earlier", "refuted")
         }
         made |= {"asked": [], "cwd": "", "user": "", "home": "", "id": "", "commit": None}
         machine = dict(data["machine"])

@@ -9,6 +9,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.search.guided import GuidedSearch
+from nodewise.search.prior import Prior
 from nodewise.search.space import Point, Space
 
 #: Each setting runs at most so often: as many runs as an interval takes.
@@ -39,8 +40,16 @@ class GridSearch(GuidedSearch):
     What ran is judged as by GuidedSearch.
     """
 
-    def __init__(self, space: Space, seed: int = 0, start: Sequence[Point] = (), *, apart: bool = False):
-        """As GuidedSearch; `start` is in the grid in any case. Raises InputError where the space is too large."""
+    def __init__(
+        self,
+        space: Space,
+        seed: int = 0,
+        start: Sequence[Point] = (),
+        *,
+        apart: bool = False,
+        earlier: Sequence[Prior] = (),
+    ):
+        """As GuidedSearch; `start` is in the grid in any case, and nothing `earlier` is looked at. Raises InputError where the space is too large."""
         super().__init__(space, seed, (), apart=apart)
         self._every = self._tried.distinct([self.reference, *grid(space)])
 

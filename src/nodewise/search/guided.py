@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from nodewise.search.failures import Failures
 from nodewise.search.pairings import Pairings
-from nodewise.search.pool import Pool, in_turn
+from nodewise.search.pool import Pool, in_turn, together
 from nodewise.search.prior import Beliefs, Expectations, Prior
 from nodewise.search.ranking import TIE, TIE_DEVIATIONS, ranked
 from nodewise.search.search import AtLeast, Outcome
@@ -139,6 +139,12 @@ class GuidedSearch:
         self._judge()
         return isinstance(self._model, Beliefs) and self._model.trusted
 
+    @property
+    def refutes_earlier(self) -> bool:
+        """Whether its runs speak clearly against what earlier searches saw."""
+        self._judge()
+        return isinstance(self._model, Beliefs) and self._model.refuted
+
     def ran(self, point: Point) -> bool:
         """Whether a point ran well, under whatever name."""
         return self._tried.runs(point) > 0
@@ -202,14 +208,8 @@ class GuidedSearch:
     @property
     def untried(self) -> list[tuple[str, Any]]:
         """Values worth a run, as (axis, value), with which nothing was started, nor with what starts alike under another name."""
-        ran = [self._tried.plain(p) for p in (*self._tried.points, *self._failed)]
-
-        def had(name: str, value: Any) -> bool:
-            return any(p[name] == value for p in ran) or any(
-                self._tried.key(p) == self._tried.key(p.having(**{name: value})) for p in ran
-            )
-
-        return [(a.name, v) for a in self._space.open for v in a.worth if not had(a.name, v)]
+        worth = [(a.name, v) for a in self._space.open for v in a.worth]
+        return self._tried.without(worth, [*self._tried.points, *self._failed])
 
     @property
     def unseen(self) -> list[tuple[str, Any]]:
@@ -231,7 +231,7 @@ class GuidedSearch:
     @property
     def paired(self) -> bool:
         """Whether values that never ran together had their runs, or there are none of them."""
-        return self._paired or self._pairings.unseen() == 0
+        return self._paired or self.trusts_earlier or self._pairings.unseen() == 0
 
     def untried_pairings(self, most: int) -> list[Point]:
         """Of a small space the combinations of values that never ran, the leader's threads and placement with them; empty where
@@ -260,7 +260,7 @@ class GuidedSearch:
         unseen = self.unseen
         if not unseen:
             together = self.untried_pairings(affordable // 2)
-            if not together and not self._paired:
+            if not together and not self.paired:
                 self._paired = True
                 together = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
             return self._tried.distinct([*again, *together])[:affordable] if together else []
@@ -333,11 +333,7 @@ class GuidedSearch:
 
     def _pair_up(self, leader: Point, count: int, hopeless: set[tuple[str, Any]]) -> list[Point]:
         """At most so many points with values that never ran together, otherwise as the leader."""
-        found: list[Point] = []
-        while len(found) < count and (point := self._pairings.point(leader, hopeless, self._may)) is not None:
-            self._pairings.see(point)
-            found.append(point)
-        return found
+        return self._pairings.points(count, leader, hopeless, self._may)
 
     def _hopeless_values(self, leader: Point, surely: bool = False) -> set[tuple[str, Any]]:
         """Values of the further axes that make the leader much slower, as far as the model knows or `surely`, or fail."""
@@ -419,17 +415,7 @@ class GuidedSearch:
         if len(self._space.open) < 3 or not single:
             return []
         mean, deviation = self._model.guess(*self._at([leader, *single]))
-        found = []
-        for optimism in (0.0, 1.0):
-            score = mean - optimism * deviation
-            changes = {}
-            for i in np.argsort(score[1:], kind="stable"):
-                point = single[int(i)]
-                names = [n for n in leader if point[n] != leader[n]]
-                if len(names) == 1 and names[0] not in changes and score[1 + i] < score[0]:
-                    changes[names[0]] = point[names[0]]
-                    found.append(leader.having(**changes))
-        return found
+        return [p for optimism in (0.0, 1.0) for p in together(leader, single, (mean - optimism * deviation).tolist())]
 
     def _may(self, point: Point) -> bool:
         """Whether a point is to be looked at: allowed, not one that only ever failed by its own fault, nor one of values that do."""

@@ -63,6 +63,14 @@ class Pairings:
                 best, most = made, covered
         return best
 
+    def points(self, most: int, centre: Point, without: set[Item], may: Callable[[Point], bool]) -> list[Point]:
+        """At most so many points as `point` makes them, each with pairs that those before it have not; they count as seen."""
+        found: list[Point] = []
+        while len(found) < most and (made := self.point(centre, without, may)) is not None:
+            self.see(made)
+            found.append(made)
+        return found
+
     def _left(self, without: Iterable[Item]) -> set[Pair]:
         bad = set(without)
         return {pair for pair in self._unseen if not bad.intersection(pair)} if bad else self._unseen

@@ -129,3 +129,18 @@ def in_turn(changes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
         places.append(rank.setdefault(name, 0))
         rank[name] += 1
     return [changes[i] for i in sorted(range(len(changes)), key=lambda i: places[i])]
+
+
+def together(leader: Point, singles: Sequence[Point], scores: Sequence[float]) -> list[Point]:
+    """The leader with the best change of one axis, with the best two of two axes, and so on, as long as they score below it.
+
+    `singles` are points near it, those with one change among them; `scores` are that of the leader and theirs.
+    """
+    changes: dict[str, Any] = {}
+    found = []
+    for i in sorted(range(len(singles)), key=lambda i: scores[1 + i]):
+        names = [n for n in leader if singles[i][n] != leader[n]]
+        if len(names) == 1 and names[0] not in changes and scores[1 + i] < scores[0]:
+            changes[names[0]] = singles[i][names[0]]
+            found.append(leader.having(**changes))
+    return found

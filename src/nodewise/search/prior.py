@@ -27,8 +27,9 @@ _OF_ANOTHER = 0.01
 _COEFFICIENT = 0.35
 #: What is left to explain, as a share of what there is without a prior: at least this.
 _LEAST_LEFT = 0.3
-#: The logarithm of the odds for a prior before anything ran, and by how much it may be refuted until it is not looked at again.
-_ODDS, _REFUTED = 1.0, 12.0
+#: The logarithm of the odds for a prior before anything ran; the odds against it from which on it is said to be refuted, and those
+#: from which on it is not looked at again.
+_ODDS, _REFUTED, _GONE = 1.0, 3.0, 12.0
 #: More points than this of an earlier search are not fitted; those that took the least time are.
 _MOST_SEEN = 100
 
@@ -120,12 +121,17 @@ class Beliefs:
         self._with: Surrogate = Surrogate(groups, given)
         self._without = Surrogate(groups)
         self._odds = _ODDS
-        self._dropped = False
+        self._turned = self._dropped = False
 
     @property
     def trusted(self) -> bool:
-        """Whether the runs so far do not refute what was given."""
-        return not self._dropped and self._odds > 0
+        """Whether the runs so far do not refute what was given, nor say the opposite of it."""
+        return not self._dropped and not self._turned and self._odds > 0
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the runs so far speak clearly against what was given: it is more than not needed."""
+        return self._turned or self._odds < -_REFUTED
 
     @property
     def _used(self) -> Surrogate:
@@ -143,7 +149,8 @@ class Beliefs:
             return
         self._with.fit(features, runs)
         self._odds = _ODDS + self._with.evidence(self._without) - self._without.evidence(self._without)
-        self._dropped = self._odds < -_REFUTED
+        self._turned = float(self._with.coefficients.sum()) < 0
+        self._dropped = self._odds < -_GONE
 
     def predict(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
         """As `Surrogate.predict`."""

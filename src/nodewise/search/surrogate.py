@@ -157,6 +157,11 @@ class Surrogate:
         away = (self._theta - self._prior[:, 0]) / self._prior[:, 1]
         return float(-(apart @ np.linalg.solve(total, apart) + size + away @ away) / 2)
 
+    @property
+    def coefficients(self) -> Array:
+        """What the runs make of those given (k)."""
+        return self._given.coefficients + self._given.deviations * (self._told.T @ self._alpha)
+
     def _settle(self, features: Array) -> None:
         """Take the settings' rows of features."""
         self._centre: Array = features[:, : self._plain].mean(0)

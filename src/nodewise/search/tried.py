@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,6 +113,15 @@ class Tried:
             row = self.features(point)
             self._rows[key] = row if self.expected is None else np.concatenate([row, self.expected(point)])
         return self._rows[key]
+
+    def without(self, changes: Iterable[tuple[str, Any]], points: Iterable[Point]) -> list[tuple[str, Any]]:
+        """Those values, as (axis, value), that none of the points has, nor a setting that is the same with it."""
+        ran = [self.plain(p) for p in points]
+
+        def had(name: str, value: Any) -> bool:
+            return any(p[name] == value or self.key(p) == self.key(p.having(**{name: value})) for p in ran)
+
+        return [(name, value) for name, value in changes if not had(name, value)]
 
     def measured(self, numbers: Sequence[int]) -> tuple[Array, Runs]:
         """The rows of points by their numbers, and their runs, for a model."""

@@ -51,7 +51,7 @@ class Question:
     `id` tells it from all others (empty: an older one), `commit` is that of the working directory. `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
     `environment` holds the variables that bear on a run, `start` what holds for every start. `wanted` is what a tune was
     asked to try; of each of `axes` `untried` has the positions of the values that no run had, once it is known. `within` is the difference that counts as none; `readme` is a study's.
-    The search of a tune started from those `earlier`, and `trusted` them to its end.
+    The search of a tune started from those `earlier`, which its runs `refuted` or not.
     `sweep` is the number of settings of a tune that runs them all, `unswept` how many of them no run had, once it is known.
     """
 
@@ -77,7 +77,7 @@ class Question:
     seed: int = 0
     readme: str = ""
     earlier: tuple[Earlier, ...] = ()
-    trusted: bool = True
+    refuted: bool = False
     sweep: int | None = None
     unswept: int = 0
 

@@ -349,7 +349,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
     notes += untried_notes(experiment)
-    if question.earlier and not question.trusted:
+    if question.earlier and question.refuted:
         notes.append("what the earlier tunes suggest does not hold here: the search went on without it")
     to_blame = settings_to_blame(experiment)
     notes += left_out_notes(to_blame)

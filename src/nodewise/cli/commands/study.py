@@ -67,9 +67,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]", group="Study")
 @launcher_options("Run each contender as --ranks ranks by it, of --threads each.")
 @option("--quick", is_flag=True, help="End within a minute.", group="Study")
-@option(
-    "--full", is_flag=True, help="Run each 201 times; how long that takes is said after the first.", group="Study"
-)
+@option("--full", is_flag=True, help="Run each 201 times; how long that takes is said after the first.", group="Study")
 @option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]", group="Study")
 @option(
     "--blocks",

@@ -38,7 +38,7 @@ class _Tune(BlocksQuestion):
     start: NotRequired[Start]
     defaults: NotRequired[Mapping[str, Scalar]]
     earlier: NotRequired[Sequence[Earlier]]
-    trusted: NotRequired[bool]
+    refuted: NotRequired[bool]
     loaded: NotRequired[Loaded | None]
     knobs: NotRequired[Mapping[str, _Knob]]
 

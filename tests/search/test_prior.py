@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What earlier searches saw leads a search, as long as its own runs do not refute it."""
+
+import math
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nodewise.search.guided import GuidedSearch
+from nodewise.search.prior import Beliefs, Prior, Seen
+from nodewise.search.space import Axis, Point, Space
+from nodewise.search.surrogate import Given, Runs, Surrogate
+
+NAMES = tuple(f"k{i}" for i in range(6))
+VALUES = ("unset", "a", "b", "c")
+SPACE = Space(tuple(Axis(name, VALUES, VALUES, "unset") for name in NAMES), lambda p: tuple(p.items()))
+TRUE = {("k1", "a"): -0.15, ("k3", "c"): -0.1, ("k4", "b"): 0.1}
+TURNED = {key: -effect for key, effect in TRUE.items()}
+BEST = SPACE.default.having(k1="a", k3="c")
+
+
+def _log(point: Mapping[str, Any], effects: Mapping[tuple[str, str], float]) -> float:
+    return sum(effects.get(one, 0.0) for one in point.items())
+
+
+def _prior(effects: Mapping[tuple[str, str], float], scale: float = 1.0) -> Prior:
+    """What an earlier search saw: each single change, and all that help together."""
+    singles = [SPACE.default.having(**{n: v}) for n in NAMES for v in VALUES]
+    helps = {name: value for (name, value), effect in effects.items() if effect < 0}
+    points = dict.fromkeys([SPACE.default, *singles, SPACE.default.having(**helps)])
+    return Prior(tuple(Seen(p, scale * _log(p, effects), 0.01) for p in points), frozenset(NAMES), 0.8)
+
+
+def _search(runs: int, *earlier: Prior, seed: int = 0) -> tuple[GuidedSearch, list[list[Point]]]:
+    search = GuidedSearch(SPACE, seed, earlier=earlier)
+    draw = random.Random(seed)
+    asked: list[list[Point]] = []
+    left = runs
+    while points := search.ask(left):
+        left -= len(points)
+        asked.append(points)
+        search.tell({p: math.exp(_log(p, TRUE) + draw.gauss(0, 0.03)) for p in points})
+    return search, asked
+
+
+def test_the_best_that_was_seen_earlier_runs_in_the_first_block_beside_the_baseline() -> None:
+    _, asked = _search(60, _prior(TRUE, 0.5))
+    assert SPACE.default in asked[0]
+    assert BEST in asked[0]
+
+
+def test_the_best_is_found_with_fewer_runs_than_without() -> None:
+    def found(runs: int, *earlier: Prior) -> int:
+        leaders = [_search(runs, *earlier, seed=s)[0].ranking[0] for s in range(6)]
+        return sum(_log(p, TRUE) <= _log(BEST, TRUE) + 1e-9 for p in leaders)
+
+    assert found(24, _prior(TRUE, 2.0)) >= 5
+    assert found(24) <= 3
+
+
+def test_every_value_has_a_run_of_its_own_all_the_same() -> None:
+    search, asked = _search(60, _prior(TRUE))
+    assert search.trusts_earlier
+    assert not search.untried
+    assert sum(map(len, asked)) <= 60
+
+
+def test_what_misleads_is_refuted_and_the_best_is_found() -> None:
+    for seed in range(4):
+        search, _ = _search(90, _prior(TURNED), seed=seed)
+        assert not search.trusts_earlier
+        assert search.refutes_earlier
+        assert _log(search.ranking[0], TRUE) <= -0.15
+
+
+def test_without_anything_earlier_nothing_is_trusted_or_refuted() -> None:
+    search, asked = _search(40)
+    assert not search.trusts_earlier
+    assert not search.refutes_earlier
+    # a single point says nothing of what differs
+    alone = Prior((Seen(SPACE.default, 0.0, 0.01),), frozenset(NAMES), 0.9)
+    assert _search(40, alone)[1] == asked
+
+
+def test_axes_that_an_earlier_search_did_not_have_are_as_they_were_there() -> None:
+    narrow = Prior(_prior(TRUE).seen, frozenset(("k1", "k3")), 0.8)
+    search, _ = _search(30, narrow)
+    expected = search._expected
+    assert expected.of(BEST) == expected.of(BEST.having(k4="b", k0="a"))
+    assert expected.of(BEST)[0] < expected.of(SPACE.default)[0]
+
+
+def _runs(logs: list[float]) -> Runs:
+    n = len(logs)
+    return Runs(np.arange(n), np.zeros(n, dtype=np.int64), np.array(logs), np.zeros(n, dtype=bool))
+
+
+def test_what_is_given_is_followed_where_nothing_ran_and_scaled_by_what_did() -> None:
+    rows = np.array([[0.0, 0.0], [1.0, 0.1], [2.0, 0.3]])
+    given = Given(np.array([0.8]), np.array([0.4]), 0.3)
+    model = Surrogate([0], given)
+    # effects are twice what is given
+    model.fit(rows, _runs([0.0, 0.2, 0.6]))
+    mean, _ = model.guess(np.array([[3.0, 0.2], [3.0, 0.3]]), np.array([-1, -1]))
+    assert mean[1] - mean[0] > 0.1
+    none = Surrogate([0])
+    none.fit(rows[:, :1], _runs([0.0, 0.2, 0.6]))
+    assert model.evidence(none) > none.evidence(none)
+
+
+def test_beliefs_change_sides_with_what_the_runs_say() -> None:
+    rows = np.array([[float(i % 5), float(i % 3), 0.15 * (i % 2)] for i in range(12)])
+    given = Given(np.array([0.9]), np.array([0.35]), 0.3)
+    for sign, trusted in ((1, True), (-1, False)):
+        beliefs = Beliefs([0, 1], given)
+        beliefs.fit(rows, _runs([sign * row[2] for row in rows]))
+        assert beliefs.trusted is trusted
+        mean, covariance = beliefs.predict(rows, np.arange(12))
+        assert mean.shape == (12,)
+        assert covariance.shape == (12, 12)
