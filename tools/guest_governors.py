@@ -82,5 +82,16 @@ def run(kills: int) -> int:
     entries = [("/init", init.encode(), 0o100755), *((n, p.read_bytes(), 0o100755) for n, p in sorted(files.items()))]
     initrd = guest.FOLDER / "governors.gz"
     initrd.write_bytes(gzip.compress(b"".join(guest.cpio(entries)), 1))
-    machine = ["-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,vendor=GenuineIntel", "-smp", "2", "-m", "384M"]
+    machine = [
+        "-machine",
+        "q35",
+        "-accel",
+        "tcg,thread=multi",
+        "-cpu",
+        "max,vendor=GenuineIntel",
+        "-smp",
+        "2",
+        "-m",
+        "384M",
+    ]
     return guest.boot(image, initrd, [*machine, "-acpitable", f"file={guest.FOLDER / 'pss.aml'}"], False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.api.governors import GovernorStudy
 from nodewise.api.doctor import Diagnosis
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
@@ -81,6 +82,7 @@ DOCUMENTS = {
     "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "governors": Document(GovernorStudy),
     "fabric": Document(Fabric),
     "fabric-link": Document(Links),
     "fabric-ports": Document(Ports),
