@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.api.doctor import Diagnosis
+from nodewise.api.governors import GovernorStudy
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
@@ -81,6 +82,7 @@ DOCUMENTS = {
     "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "governors": Document(GovernorStudy),
     "fabric": Document(Fabric),
     "fabric-link": Document(Links),
     "fabric-ports": Document(Ports),

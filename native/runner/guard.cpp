@@ -16,17 +16,22 @@
 namespace nodewise {
 namespace {
 
-volatile std::sig_atomic_t asked_to_end = 0;
-
-void note_end(int /*signal*/) { asked_to_end = 1; }
-
-// Without SA_RESTART, so that waiting for children ends.
-void heed_ends() {
-    struct sigaction action{};
-    action.sa_handler = note_end;
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
-        sigaction(signal, &action, nullptr);
+// What asks this process to end, and that a child did. Blocked and waited for, so that none comes between looking and
+// waiting.
+sigset_t ends_and_children() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD}) {
+        sigaddset(&set, signal);
     }
+    return set;
+}
+
+bool asked_to_end() {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+           sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGQUIT) == 1;
 }
 
 // A process that waits until the pipe closes without a word, and then puts back. It shares neither session nor group
@@ -65,7 +70,9 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
     }
     const pid_t parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    heed_ends();
+    const sigset_t waited_for = ends_and_children();
+    sigset_t before;
+    sigprocmask(SIG_BLOCK, &waited_for, &before);
     adopt_orphans();
     const pid_t keeper = start_keeper(ends, change);
     if (keeper < 0) {
@@ -76,26 +83,26 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
     bool ended = false;
     try {
         change.make();
-        const pid_t server = asked_to_end != 0 || getppid() != parent ? -1 : fork();
+        const pid_t server = asked_to_end() || getppid() != parent ? -1 : fork();
         if (server == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            sigprocmask(SIG_SETMASK, &before, nullptr);
             close(ends[1]);
             _exit(serve(-1));
         }
         prctl(PR_SET_NAME, "nodewise-guard");
-        while (server > 0 && asked_to_end == 0) {
-            const pid_t one = waitpid(-1, &status, 0);
-            if (one == server) {
-                ended = true;
-                break;
+        bool going = server > 0;
+        while (going) {
+            pid_t one = 0;
+            while (going && (one = waitpid(-1, &status, WNOHANG)) > 0) {
+                ended = one == server;
+                // without the keeper only this process can put back: at once
+                going = one != server && one != keeper;
             }
-            if (one == keeper) {
-                // without it only this process can put back: at once
-                change.put_back();
-                break;
-            }
-            if (one < 0 && errno != EINTR) {
-                break;
+            going = going && one == 0;
+            if (going) {
+                const int signal = sigwaitinfo(&waited_for, nullptr);
+                going = signal == SIGCHLD || (signal < 0 && errno == EINTR);
             }
         }
     } catch (...) {

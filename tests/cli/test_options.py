@@ -40,6 +40,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--budget": ("TIME", "how long it may take"),
     "--build": ("COMMAND", "makes the program"),
     "--by": ("TIME", "when a job has to end"),
+    "--change-governor": ("flag", "may set governors"),
     "--catalogue": ("DIR", "knobs of one's own"),
     "--causes": ("FILE", "causes of one's own"),
     "--ci": ("github", "annotations and a summary"),

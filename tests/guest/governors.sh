@@ -13,7 +13,7 @@ for c in 0 1; do echo performance > $cpu/cpu$c/cpufreq/scaling_governor || wrong
 # the first process of that name; $2: below that parent
 of_name() {
     for folder in /proc/[0-9]*; do
-        read -r name < "$folder/comm" 2>/dev/null && [ "$name" = "$1" ] && echo "${folder#/proc/}" && return
+        name=$(cat "$folder/comm" 2>/dev/null) && [ "$name" = "$1" ] && echo "${folder#/proc/}" && return
     done
 }
 
@@ -30,7 +30,8 @@ round() {
         guard) pid=$(of_name nodewise-guard) ;;
         keeper) pid=$(of_name nodewise-keeper) ;;
         measure) pid=$(of_name sleep) ;;
-        shell) pid=$shell ;;
+        # who is an orphan from the start has no one to end with
+        shell) [ -n "$(of_name nodewise-guard)" ] && pid=$shell ;;
         early) pid=$(of_name nodewise-govern) ;;
         esac
         [ -n "$pid" ] && break

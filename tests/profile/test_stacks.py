@@ -27,7 +27,7 @@ def test_stacks_are_counted_from_the_outermost_function_on() -> None:
 
 
 def test_collapsed_stacks_are_a_line_each() -> None:
-    assert collapsed(summed(SAMPLES)) == "[unknown] 1\nmain;a 2\nmain;b:c  1\n"
+    assert collapsed(summed(SAMPLES)) == "[unknown] 1\nmain;a 2\nmain;b:c 1\n"
 
 
 def test_speedscope_gets_a_profile_for_each_thread() -> None:

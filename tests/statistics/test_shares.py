@@ -30,6 +30,19 @@ def test_the_share_lies_inside_nineteen_times_in_twenty(phase: int) -> None:
     assert inside >= 0.93 * rounds
 
 
+@pytest.mark.parametrize(("size", "phase", "least"), [(400, 10, 0.93), (2000, 10, 0.93), (400, 40, 0.8)])
+def test_phases_of_random_length_are_covered_and_where_there_are_ten_nearly(
+    size: int, phase: int, least: float
+) -> None:
+    rng, inside, rounds = np.random.default_rng(5), 0, 150
+    for _ in range(rounds):
+        lengths = rng.geometric(1 / phase, size=size)
+        kinds = np.repeat(rng.choice(3, size=size, p=[0.5, 0.3, 0.2]), lengths)[:size]
+        low, high = share_intervals(list(kinds), 3)[0]
+        inside += low <= 0.5 <= high
+    assert inside >= least * rounds
+
+
 def test_samples_of_no_kind_belong_to_the_whole() -> None:
     (span,) = share_intervals([0, -1, 5, -1] * 25, 1)
     assert span[0] < 0.25 < span[1] < 0.5

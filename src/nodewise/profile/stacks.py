@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from nodewise.profile.samples import UNKNOWN, Taken
 Stack = tuple[str, ...]
 _SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
 _MICROSECONDS = 1e6
+#: What a reader of lines stumbles over, ends of lines that Unicode knows among it.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def summed(samples: Iterable[Taken], root: str = "") -> Counter[Stack]:
@@ -41,10 +44,15 @@ def _stack(taken: Taken, root: str) -> Stack:
 
 def collapsed(stacks: Mapping[Stack, int]) -> str:
     """One line for each stack, its functions with semicolons between and the count behind, as flamegraph.pl and inferno read it."""
-    lines = [
-        f"{';'.join(name.replace(';', ':') for name in stack)} {count}" for stack, count in stacks.items() if count
-    ]
-    return "".join(line.replace("\n", " ") + "\n" for line in sorted(lines))
+    counts: Counter[str] = Counter()
+    for stack, count in stacks.items():
+        counts[";".join(map(_plain, stack))] += count
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(counts.items()) if count)
+
+
+def _plain(name: str) -> str:
+    """A name without what ends a function, a stack or a line there."""
+    return _CONTROL.sub(" ", name).replace(";", ":").strip() or UNKNOWN
 
 
 def speedscope(threads: Mapping[str, Sequence[Taken]], rate: int, name: str) -> str:

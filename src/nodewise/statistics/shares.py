@@ -5,6 +5,9 @@ Samples in the order of time resemble their neighbours, as a program works in ph
 stretches differ (the method of batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978), of short and of long ones, and the
 widest is taken, as nobody knows how long the phases are. Few samples of a kind have Wilson's interval at least (E. B. Wilson, Journal of
 the American Statistical Association 22, 1927), which is right where all stretches are alike.
+
+Held against a circular block bootstrap of the same stretches on phases of random length (150 rounds each): where a run has ten phases, either is short of its 95 %, the
+bootstrap at 71 to 77 %, stretches of a fifth at 86 %; where it has forty or more, 85 % and 99 %.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 
 #: Into how many stretches the samples are cut; besides into as many as the root of their number, this at most.
-_STRETCHES, _MOST_STRETCHES = (10, 20), 100
+_STRETCHES, _MOST_STRETCHES = (5, 10, 20), 100
 
 
 def wilson(count: float, total: float, level: float = 0.95) -> tuple[float, float]:

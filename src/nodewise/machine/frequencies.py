@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How Linux sets a processor's frequency, and what it has counted of that (Documentation/admin-guide/pm/cpufreq.rst, cpufreq/cpufreq-stats.rst)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodewise.machine.files import read_number, read_text
+
+
+@dataclass(frozen=True)
+class FrequencyControl:
+    """A processor's driver and governors; frequencies in kHz, falling, and the latency of a change in ns. `counted` says whether the kernel counts
+    changes, `transitions` how many it has counted, and `times_s` how long the processor had each frequency, in seconds by kHz.
+    """
+
+    processor: int
+    driver: str
+    governor: str
+    governors: tuple[str, ...]
+    frequencies_khz: tuple[int, ...]
+    least_khz: int | None
+    most_khz: int | None
+    latency_ns: int | None
+    counted: bool
+    transitions: int | None
+    times_s: dict[str, float]
+
+
+def read_frequency_control(root: Path, processor: int) -> FrequencyControl | None:
+    """What the system below `root` says of a processor; None where no driver sets its frequency."""
+    folder = root / f"sys/devices/system/cpu/cpu{processor}/cpufreq"
+    driver, governor = read_text(folder / "scaling_driver"), read_text(folder / "scaling_governor")
+    if not driver or not governor:
+        return None
+    latency = read_number(folder / "cpuinfo_transition_latency")
+    listed = [int(w) for w in (read_text(folder / "scaling_available_frequencies") or "").split() if w.isdecimal()]
+    times = read_text(folder / "stats/time_in_state")
+    counted = [line.split() for line in (times or "").splitlines()]
+    return FrequencyControl(
+        processor=processor,
+        driver=driver,
+        governor=governor,
+        governors=tuple((read_text(folder / "scaling_available_governors") or governor).split()),
+        frequencies_khz=tuple(sorted({*listed, *(int(f) for f, _ in counted)}, reverse=True)),
+        least_khz=_whole(read_number(folder / "scaling_min_freq")),
+        most_khz=_whole(read_number(folder / "scaling_max_freq")),
+        latency_ns=_whole(latency),
+        counted=times is not None,
+        transitions=_whole(read_number(folder / "stats/total_trans")),
+        # in units of 10 ms, whatever the kernel's own clock
+        times_s={frequency: int(time) / 100 for frequency, time in counted},
+    )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
