@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.help import MACHINE, MEASUREMENT, Command, option
 from nodewise.cli.kinds import PATH, budget_option, json_option, out_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -20,29 +21,38 @@ SECTION = "Nodes"
 _FOLDER = Path("nodewise-experiments")
 
 
-@click.command()
-@click.option(
+@click.command(
+    cls=Command,
+    examples={
+        "nodewise governors": "what the governor that is set costs, and nothing is changed",
+        "nodewise governors --change-governor --only performance,powersave": "two of them compared, as root",
+    },
+)
+@option(
     "--change-governor",
     "change",
     is_flag=True,
     help="Set other governors while they are measured, as root; what was set before is put back, also after a crash.",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "--only",
     default="",
     metavar="A,B",
     help="The governors to compare. [default: performance, ondemand, schedutil, powersave]",
+    group=MEASUREMENT,
 )
-@click.option(
+@option(
     "--allow",
     default="",
     metavar="LIST",
     help="Use the first of these processors. [default: the first that may be used]",
+    group=MACHINE,
 )
-@click.option("--quick", is_flag=True, help="End within a minute.")
+@option("--quick", is_flag=True, help="End within a minute.", group=MEASUREMENT)
 @budget_option(None, " [default: 5min]")
 @out_option()
-@click.option("--root", type=PATH, metavar="DIR", help="Only show what this copy of another system's / says.")
+@option("--root", type=PATH, metavar="DIR", help="Only show what this copy of another system's / says.", group=MACHINE)
 @json_option("what was found")
 @click.pass_context
 def command(
