@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "study.h"
+#include "pcie.h"
 
 #include <cstdlib>
 #include <fstream>

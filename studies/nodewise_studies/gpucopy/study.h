@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the slot of a device can carry at most, as sysfs tells.
+// The task of a copy, and what the study's files share.
 #pragma once
 
-#include <string>
+#include <cstdint>
+
+#include "abi/kernel.h"
 
 namespace gpucopy {
 
-// Bytes a second each way of that many lanes at that signalling rate, by the line code of each generation of PCI
-// Express (8b/10b up to 5 GT/s, 128b/130b up to 32, and from 64 on in flits of 256 bytes with 242 of payload and
-// headers); headers of packets not taken off. 0 for what is none.
-double pcie_rate(double gigatransfers, int lanes);
+struct Task {
+    std::uint64_t chunk;  // bytes
+    std::uint64_t count;
+    bool to_host;
+    std::uint64_t bytes() const { return chunk * count; }
+};
 
-// Of the device at that bus address, below `root` (/ but for tests), as its link runs now; 0 where it does not tell.
-double slot_rate(const std::string& root, const std::string& bus);
+Task task_of(const nw_run* run);
+// What lies on the host is one window that so many chunks go through in turn, larger than a last cache.
+std::uint64_t window_of(const Task& task);
+
+int layout(nw_run* run);
+int fill(nw_run* run);
+int reset(nw_run* run);
+int check(nw_run* run);
+void work(const nw_run* run, nw_work* out);
 
 }  // namespace gpucopy

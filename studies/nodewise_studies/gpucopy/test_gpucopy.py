@@ -116,7 +116,7 @@ def test_without_cuda_each_contender_names_what_brings_it() -> None:
 
 _RATES = r"""
 #include <cstdio>
-#include "study.h"
+#include "pcie.h"
 int main(int, char** words) {
     std::printf("%.0f %.0f %.0f %.0f %.0f\n", gpucopy::pcie_rate(2.5, 1), gpucopy::pcie_rate(8, 16), gpucopy::pcie_rate(16, 16),
                 gpucopy::pcie_rate(64, 16), gpucopy::slot_rate(words[1], "0000:65:00.0"));

@@ -38,7 +38,7 @@ def contender(name: str, point: Mapping[str, str] | None = None) -> Contender:
     return found
 
 
-def ran(name: str, environment: Mapping[str, str] | None = None, **point: str) -> subprocess.CompletedProcess[str]:
+def ran(name: str, environment: Mapping[str, str] | None = None, /, **point: str) -> subprocess.CompletedProcess[str]:
     chosen = contender(name, point)
     env = {**os.environ, **chosen.env, "OMP_NUM_THREADS": "2", **(environment or {})}
     return subprocess.run(chosen.command, capture_output=True, text=True, check=False, env=env)
@@ -68,7 +68,7 @@ def role_of(pid: int) -> str:
 
 
 @contextlib.contextmanager
-def going(name: str, environment: Mapping[str, str] | None = None, **point: str) -> Iterator[subprocess.Popen[str]]:
+def going(name: str, environment: Mapping[str, str] | None = None, /, **point: str) -> Iterator[subprocess.Popen[str]]:
     """A run that is under way: both its sides have worked."""
     chosen = contender(name, point)
     env = {**os.environ, **chosen.env, "OMP_NUM_THREADS": "2", **(environment or {})}
