@@ -36,7 +36,7 @@ SBATCH = "#!/bin/sh\ncat >job.sh\necho 7\n"
 #: The site's file is the one that the page shows.
 SITE = (ROOT / "docs/check.md").read_text().partition("```toml\n")[2].partition("```")[0]
 #: What a page shows of a history that is older than this one's.
-EARLIER = {"diff 12 17": "diff 1 2", "solver --since 30d --machine node7": "solver --since 30d"}
+EARLIER = {"diff 12 17": "diff tuned/n1 tuned/n2", "solver --since 30d --machine node7": "solver --since 30d"}
 #: Says how long it takes; with MODE=fast half as long.
 SOLVER = """#!/bin/sh
 test "$MODE" = fast && seconds=0.75123 || seconds=1.50321
