@@ -311,7 +311,5 @@ def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
     notes = [x for x in done.stdout.splitlines() if x.startswith("note ") and "experiment" not in x]
     # what fewer than three commands have is named with the command
     alike = Counter(re.sub(r"^note +(true \d+; true: )?|[0-9.]+", "", x) for x in notes)
-    assert max(alike.values()) <= 2 and sum("all commands" in x or " of 30 commands" in x for x in notes) <= 5, (
-        done.stdout
-    )
+    assert max(alike.values()) <= 2 and sum("all commands" in x or " of 30 commands" in x for x in notes) <= 5, done.stdout
     assert "n=30" in done.stdout

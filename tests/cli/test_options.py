@@ -19,6 +19,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--against": ("DIR", "an earlier profile"),
     "--call-graph": ("dwarf|fp|none", "how callers are found"),
     "--collapsed": ("FILE", "stacks for other tools"),
+    "--no-history": ("flag", "nothing earlier is looked at"),
     "--off-cpu": ("flag", "where threads wait"),
     "--rate": ("N", "samples a second"),
     "--read": ("DIR", "a stored profile"),
