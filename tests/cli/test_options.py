@@ -20,6 +20,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--call-graph": ("dwarf|fp|none", "how callers are found"),
     "--collapsed": ("FILE", "stacks for other tools"),
     "--full": ("flag", "201 times"),
+    "--no-history": ("flag", "nothing earlier is looked at"),
     "--off-cpu": ("flag", "where threads wait"),
     "--rate": ("N", "samples a second"),
     "--read": ("DIR", "a stored profile"),

@@ -20,7 +20,7 @@ from nodewise.search.space import AS_STARTED, Axis, Point, Space
 from nodewise.tuning.prior import as_here, prior_of, priors_of
 from tests.surfaces import machine
 
-HERE = machine(8, 2)
+HERE, EIGHT = machine(8, 2), Width(8, 16)
 THREADS = Axis("threads", tuple(range(1, 17)), (16, 8), 16, ordered=True, crossed=True)
 PAGES = Axis("hugepages", ("default", "transparent"), ("default", "transparent"), "default")
 
@@ -33,10 +33,7 @@ def _seen(log: float | None = -0.1, **values: Any) -> SettingSeen:
     return SettingSeen(values, log, 0.01, 3)
 
 
-_WIDTH = Width(8, 16)
-
-
-def _earlier(*settings: SettingSeen, width: Width = _WIDTH, **more: Any) -> Earlier:
+def _earlier(*settings: SettingSeen, width: Width = EIGHT, **more: Any) -> Earlier:
     facts = {"command": "./app a", "machine": "n1, some", "began": "2026-11-20T10:00:00+00:00"}
     facts |= {"relation": SAME_PROGRAM, "here": True, "defaults": {"threads": width.threads, "hugepages": "default"}}
     return Earlier(**{**facts, "width": width, "settings": [_seen(0.0), *settings], **more})
