@@ -47,7 +47,7 @@ int end_as(const nodewise::End& end) {
     signal(end.signal, SIG_DFL);
     sigset_t every;
     sigemptyset(&every);
-    sigprocmask(SIG_SETMASK, &every, nullptr);
+    pthread_sigmask(SIG_SETMASK, &every, nullptr);
     raise(end.signal);
     return 128 + end.signal;
 }

@@ -265,7 +265,7 @@ pid_t start(const std::vector<std::string>& texts, const std::vector<std::string
         if (channel >= 0 && dup2(channel, kChannel) < 0) {
             _exit(kCannotStart);
         }
-        sigprocmask(SIG_SETMASK, &before, nullptr);
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
         execvpe(words[0], words.data(), names.data());
         // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
         std::fprintf(stderr, "%s cannot be started: %s\n", words[0], std::strerror(errno));
@@ -370,7 +370,7 @@ End keep(const Spec& spec, const Room* room, const std::string& folder, char** w
     for (const int number : kPassedOn) {
         sigaddset(&held, number);
     }
-    sigprocmask(SIG_BLOCK, &held, &before);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
     const std::vector<std::string> variables = room == nullptr ? environment() : of_the_runtime();
     const pid_t pid = start(runtime_words(spec, room, folder, words), variables, channel[1], before);
     check(pid > 0, "fork");
@@ -379,7 +379,7 @@ End keep(const Spec& spec, const Room* room, const std::string& folder, char** w
     if (room == nullptr) {
         wait_for_rest();
     }
-    sigprocmask(SIG_SETMASK, &before, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     const std::string said = room == nullptr ? read_whole(channel[0]) : read_file(room->shared() + "/report");
     close(channel[0]);
     [[maybe_unused]] const ssize_t written = write(report, said.data(), said.size());
