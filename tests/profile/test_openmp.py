@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from nodewise.profile.openmp import in_region, openmp_shares, waits_at_barrier
