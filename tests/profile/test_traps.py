@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What would spoil a profile is named before the run; and the Python that really runs is found through what stands before it."""
 
-import os
 import shutil
 import subprocess
 import sys
