@@ -55,7 +55,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
     "doctor": [("doctor", "--json")],
-    "governors": [("governors", "--quick", "--budget", "20s", "--json")],
+    "governors": [("governors", "--quick", "--json")],
     "fabric": [("fabric", "--json"), ("fabric", "--no-run", "--json")],
     "fabric-link": [("fabric", "link", "4X", "QDR", "--json"), ("fabric", "link", "4X QDR 1X SDR", "--json")],
     "fabric-ports": [("fabric", "ports", "--json"), ("fabric", "ports", "--root", ".", "--json")],

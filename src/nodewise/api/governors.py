@@ -18,7 +18,8 @@ from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.files import make_directory
 from nodewise.base.native import native_path
 from nodewise.machine.frequencies import FrequencyControl, read_frequency_control
-from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.compare import ContenderSummary
+from nodewise.verdicts.pair import PairVerdict
 
 #: Sizes of the matrices of the three processes, and for how many nanoseconds each sleeps after a row.
 SIZES, SLEEPS_NS, CHUNK = (700, 800, 900), (5_000_000, 7_000_000, 9_000_000), 4
@@ -85,14 +86,14 @@ def study_governors(
     change: bool,
     only: Sequence[str] = (),
     quick: bool = False,
-    budget: float = 300.0,
+    budget: float | None = None,
     out: Path,
     root: Path = Path("/"),
     tell: Callable[[str], None] = lambda _: None,
 ) -> GovernorStudy:
     """Run the three workloads under each governor, in interleaved blocks. `only` names the governors; without `change` the present one stays.
 
-    `budget` is in seconds, `out` the directory of the comparisons, `root` that of the system, `tell` hears of each workload. Whatever is set is put back by a process of its own, also after `kill -9`.
+    `budget` is in seconds (None: six blocks where it is `quick`, else five minutes), `out` the directory of the comparisons, `root` that of the system, `tell` hears of each workload. Whatever is set is put back by a process of its own, also after `kill -9`.
     Raises InputError for a governor that is not there, UnavailableError where no driver sets frequencies and a change is asked for.
     """
     before = read_frequency_control(root, processor)
@@ -104,21 +105,38 @@ def study_governors(
     chosen, notes = _chosen(before, change, only)
     make_directory(out)
     shown = ("transitions", "into_top") if before is not None and before.counted else ()
+    whole = 300.0 if budget is None else budget
+    runs = 6 if quick and budget is None else None
     rows: list[GovernorRow] = []
     experiments = []
     made = workloads(quick)
-    for name, commands in made.items():
+    if len(chosen) == 1:
+        # under one governor the workloads stand in the same blocks
+        tell(", ".join(made))
+        verdict = compare(
+            *(_command(processor, chosen[0] if change else None, commands, root) for commands in made.values()),
+            names=list(made),
+            runs=runs,
+            budget=None if runs else whole,
+            show=shown,
+            out=out,
+        )
+        experiments.append(verdict.experiment)
+        rows += [_row(c.name, chosen[0], c, None) for c in verdict.contenders]
+    for name, commands in made.items() if len(chosen) > 1 else ():
         tell(name)
         verdict = compare(
-            *(_command(processor, governor if change else None, commands, root) for governor in chosen),
+            *(_command(processor, governor, commands, root) for governor in chosen),
             names=chosen,
-            budget=budget / len(made),
-            runs=None if len(chosen) > 1 else 7,
+            runs=runs,
+            budget=None if runs else whole / len(made),
             show=shown,
             out=out / name.replace(" ", "-"),
         )
         experiments.append(verdict.experiment)
-        rows += _rows(name, verdict)
+        first = verdict.contenders[0].name
+        pairs = {pair.other: pair for pair in verdict.pairs if pair.one == first}
+        rows += [_row(name, c.name, c, pairs.get(c.name)) for c in verdict.contenders]
     after = read_frequency_control(root, processor)
     if after is not None and before is not None and after.governor != before.governor:
         notes.append(f"the governor is {after.governor}, and was {before.governor}: something else has set it")
@@ -165,26 +183,18 @@ def _command(processor: int, governor: str | None, commands: Sequence[Sequence[s
     return [*words, str(processor), "--", *together]
 
 
-def _rows(workload: str, verdict: CompareVerdict) -> list[GovernorRow]:
-    first = verdict.contenders[0].name
-    pairs = {pair.other: pair for pair in verdict.pairs if pair.one == first}
-    found = []
-    for c in verdict.contenders:
-        pair = pairs.get(c.name)
-        found.append(
-            GovernorRow(
-                workload,
-                c.name,
-                c.runs,
-                c.median,
-                c.low,
-                c.high,
-                None if pair is None else pair.ratio,
-                None if pair is None else pair.low,
-                None if pair is None else pair.high,
-                "" if pair is None else str(pair.verdict),
-                c.metrics["transitions"].median if "transitions" in c.metrics else None,
-                c.metrics["into_top"].median if "into_top" in c.metrics else None,
-            )
-        )
-    return found
+def _row(workload: str, governor: str, c: ContenderSummary, pair: PairVerdict | None) -> GovernorRow:
+    return GovernorRow(
+        workload,
+        governor,
+        c.runs,
+        c.median,
+        c.low,
+        c.high,
+        None if pair is None else pair.ratio,
+        None if pair is None else pair.low,
+        None if pair is None else pair.high,
+        "" if pair is None else str(pair.verdict),
+        c.metrics["transitions"].median if "transitions" in c.metrics else None,
+        c.metrics["into_top"].median if "into_top" in c.metrics else None,
+    )

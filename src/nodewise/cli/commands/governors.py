@@ -50,7 +50,7 @@ _FOLDER = Path("nodewise-experiments")
     group=MACHINE,
 )
 @option("--quick", is_flag=True, help="End within a minute.", group=MEASUREMENT)
-@budget_option(None, " [default: 5min]")
+@budget_option(None, " [default: 5min, or six blocks with --quick]")
 @out_option()
 @option("--root", type=PATH, metavar="DIR", help="Only show what this copy of another system's / says.", group=MACHINE)
 @json_option("what was found")
@@ -96,7 +96,7 @@ def command(
         change=change,
         only=[name for name in only.split(",") if name],
         quick=quick,
-        budget=budget or (60.0 if quick else 300.0),
+        budget=budget,
         out=place_for_command(("governors",), _FOLDER) if out is None else out,
         tell=lambda name: print(f"measuring {name}", file=sys.stderr),
     )
