@@ -40,9 +40,13 @@ class Suite:
 
 
 SUITES = {
-    "address,undefined": (Suite("g++", ("tests/runner", "tests/studies")),),
+    "address,undefined": (Suite("g++", ("tests/runner", "tests/studies", "tests/transport/test_transport.py")),),
     "thread": (
-        Suite("g++", ("tests/runner",), "not peak_memory and not flood and not touched_first"),
+        Suite(
+            "g++",
+            ("tests/runner", "tests/transport/test_transport.py"),
+            "not peak_memory and not flood and not touched_first",
+        ),
         Suite("clang++", ("tests/studies",)),
     ),
 }

@@ -125,8 +125,8 @@ class ZeromqDoor final : public Door {
   private:
     struct Peer {
         std::unique_ptr<Relay> relay;
-        std::string id;  // of a ROUTER's peer
-        int fd = -1;     // by which the monitor knows it
+        std::string id;      // of a ROUTER's peer
+        int fd = -1;         // by which the monitor knows it
         bool ended = false;  // its connection is; there may still be frames
         bool gone = false;
         RemoteLink& link() const { return *relay->link(); }
@@ -208,16 +208,16 @@ ZeromqDoor::ZeromqDoor(const Options& options, const Bell& bell) : Door(options,
         }
         address_ = Door::address();
         if (options_.capacity > Relay::kMostCapacity || options_.slots > Relay::kMostSlots) {
-            throw Error(NWT_INVALID, "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most "
-                                     "1048576 slots");
+            throw Error(NWT_INVALID,
+                        "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most "
+                        "1048576 slots");
         }
         if (options_.bind) {
             socket_ = std::make_unique<Socket>(context_, ZMQ_ROUTER, options_.scheme);
             if (zmq_bind(socket_->get(), where().c_str()) != 0) {
                 const int code = zmq_errno();
                 if (code == EADDRINUSE) {
-                    const std::optional<Credentials> who =
-                        options_.scheme == "ipc" ? listener(options_) : std::nullopt;
+                    const std::optional<Credentials> who = options_.scheme == "ipc" ? listener(options_) : std::nullopt;
                     throw Error(NWT_ADDRESS_TAKEN, who ? "the address is taken by process " + std::to_string(who->pid)
                                                        : "the address is taken by another program");
                 }
@@ -501,8 +501,8 @@ void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> 
 }
 
 void ZeromqDoor::greet(const std::string& id, Shape shape, const std::string& refusal) {
-    const std::vector<std::byte> packet = encode(
-        {.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
+    const std::vector<std::byte> packet =
+        encode({.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
     Message frame(packet.size());
     std::memcpy(frame.data(), packet.data(), packet.size());
     send(id, frame);

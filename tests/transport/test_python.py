@@ -205,13 +205,12 @@ def test_an_event_loop_waits_for_it(scheme):
         loop.remove_reader(pull.fileno())
         return found
 
-    with Endpoint(address, PULL, bind=True) as pull:
-        with Endpoint(address, PUSH) as push:
-            sent = [str(i).encode() for i in range(200)]
-            thread = threading.Thread(target=lambda: [time.sleep(0.001) or push.send(message) for message in sent])
-            thread.start()
-            assert asyncio.run(received(pull, 200)) == sent
-            thread.join()
+    with Endpoint(address, PULL, bind=True) as pull, Endpoint(address, PUSH) as push:
+        sent = [str(i).encode() for i in range(200)]
+        thread = threading.Thread(target=lambda: [time.sleep(0.001) or push.send(message) for message in sent])
+        thread.start()
+        assert asyncio.run(received(pull, 200)) == sent
+        thread.join()
 
 
 def test_a_wait_lets_other_threads_run_and_keeps_them_out_of_itself():

@@ -95,8 +95,24 @@ def called(programs, *words, timeout=60):
     return subprocess.run([programs / "calls", *words], capture_output=True, text=True, timeout=timeout, check=False)
 
 
-CALLS = """arguments timeouts loans closing turns forks sleeping interrupts leaks parts publishing slow_subscribers requests
-    polling versions many""".split()
+CALLS = [
+    "arguments",
+    "timeouts",
+    "loans",
+    "closing",
+    "turns",
+    "forks",
+    "sleeping",
+    "interrupts",
+    "leaks",
+    "parts",
+    "publishing",
+    "slow_subscribers",
+    "requests",
+    "polling",
+    "versions",
+    "many",
+]
 SCHEMES = ["inproc", "shm", "ipc", "tcp"]
 
 
@@ -146,7 +162,10 @@ def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, b
 
 @pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
 def test_messages_longer_than_the_ring(programs, scheme):
-    name, options = fresh_address(scheme), {"count": 40, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16}
+    name, options = (
+        fresh_address(scheme),
+        {"count": 40, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16},
+    )
     with sides(programs, ("pull", name, options | {"bind": 1}), ("push", name, options)) as (pull, push):
         assert [side.end().status for side in (push, pull)] == [OK, OK]
 
