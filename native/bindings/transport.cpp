@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nodewise_transport._core: transport.h as Python has it. Calls let other threads run; an error is an exception.
+#include "transport/transport.h"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,8 +15,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "transport/transport.h"
 
 namespace nb = nanobind;
 
@@ -105,9 +105,8 @@ class Endpoint {
         if (parts.empty()) {
             raise(NWT_INVALID, "a message has 1 to 1024 parts");
         }
-        call([&] {
-            return nwt_send_parts(endpoint_, parts.data(), static_cast<std::uint32_t>(parts.size()), timeout);
-        });
+        call(
+            [&] { return nwt_send_parts(endpoint_, parts.data(), static_cast<std::uint32_t>(parts.size()), timeout); });
     }
 
     nb::bytes receive(std::int64_t timeout) {

@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(data), size);
     try {
         while (rest.size() >= 2) {
-            const std::size_t length = std::to_integer<std::size_t>(rest[0]) + (std::to_integer<std::size_t>(rest[1]) << 8);
+            const std::size_t length =
+                std::to_integer<std::size_t>(rest[0]) + (std::to_integer<std::size_t>(rest[1]) << 8);
             const auto frame = rest.subspan(2, std::min(length, rest.size() - 2));
             rest = rest.subspan(2 + frame.size());
             relay.accept(frame);

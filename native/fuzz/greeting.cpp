@@ -15,7 +15,8 @@ void read_hello(std::span<const std::byte> bytes) {
     try {
         const Hello hello = decode(bytes);
         const Hello again = decode(encode(hello));
-        if (again.pattern != hello.pattern || again.shape.slots != hello.shape.slots || again.refusal != hello.refusal) {
+        if (again.pattern != hello.pattern || again.shape.slots != hello.shape.slots ||
+            again.refusal != hello.refusal) {
             std::abort();
         }
     } catch (const Error&) {

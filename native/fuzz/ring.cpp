@@ -86,7 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     written = {reinterpret_cast<const std::byte*>(data) + 1, size - 1};
-    const Options options{.pattern = NWT_PULL + (data[0] % 5), .scheme = "shm", .name = "x", .capacity = 4096, .slots = 16};
+    const Options options{
+        .pattern = NWT_PULL + (data[0] % 5), .scheme = "shm", .name = "x", .capacity = 4096, .slots = 16};
     const auto endpoint = open_endpoint(options);
     std::vector<std::byte> buffer(8192);
     std::deque<nwt_view> views;

@@ -278,7 +278,8 @@ bool LocalDoor::greet(Guest& guest) {
 
 void LocalDoor::refuse(int socket, const std::string& reason) const {
     try {
-        send_packet(socket, encode({.pattern = options_.pattern, .barriers = false, .shape = {}, .refusal = reason}), {});
+        send_packet(socket, encode({.pattern = options_.pattern, .barriers = false, .shape = {}, .refusal = reason}),
+                    {});
     } catch (const Error&) {
         return;  // it has gone
     }

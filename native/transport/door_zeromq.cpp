@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 
 #include "transport/door.h"
 #include "transport/relay.h"
+#include "transport/zeromq.h"
 
 namespace nodewise::transport {
 
@@ -22,94 +22,8 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
 constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
 constexpr std::size_t kMostPeers = 4096;
-// Together less than a second: so long may a peer be silent.
-constexpr int kBeatMs = 200, kSilenceMs = 700;
 constexpr int kLingerMs = 1000;  // for the last frames
 constexpr int kTurn = 256;       // frames that are read before others are written
-
-// A socket with its monitor.
-class Socket {
-  public:
-    Socket(void* context, int type, const std::string& scheme) : socket_(zmq_socket(context, type)) {
-        if (socket_ == nullptr) {
-            fail_zeromq("a socket");
-        }
-        set(ZMQ_LINGER, 0);
-        set(ZMQ_SNDHWM, 0);  // what is on the way is bounded by the rings
-        set(ZMQ_RCVHWM, 0);
-        set(ZMQ_RECONNECT_IVL, -1);  // another connection is another greeting
-        set(ZMQ_HEARTBEAT_IVL, kBeatMs);
-        set(ZMQ_HEARTBEAT_TIMEOUT, kSilenceMs);
-        set(ZMQ_HANDSHAKE_IVL, 1000);
-        if (type == ZMQ_ROUTER) {
-            set(ZMQ_ROUTER_MANDATORY, 1);
-        }
-        const auto most = static_cast<std::int64_t>(Relay::kMostFrame);
-        zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &most, sizeof most);
-        if (scheme == "ipc") {
-            const uid_t user = geteuid();
-            zmq_setsockopt(socket_, ZMQ_IPC_FILTER_UID, &user, sizeof user);
-        }
-        static std::atomic<std::uint64_t> numbers{0};
-        const std::string name = "inproc://monitor-" + std::to_string(numbers++);
-        if (zmq_socket_monitor(socket_, name.c_str(), ZMQ_EVENT_ALL) != 0) {
-            close();
-            fail_zeromq("a monitor");
-        }
-        monitor_ = zmq_socket(context, ZMQ_PAIR);
-        if (monitor_ == nullptr || zmq_connect(monitor_, name.c_str()) != 0) {
-            close();
-            fail_zeromq("a monitor");
-        }
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    ~Socket() { close(); }
-    void set(int option, int value) const { zmq_setsockopt(socket_, option, &value, sizeof value); }
-    void* get() const { return socket_; }
-    void* monitor() const { return monitor_; }
-
-    [[noreturn]] static void fail_zeromq(const std::string& what) {
-        const int code = zmq_errno();
-        throw Error(NWT_SYSTEM, "ZeroMQ has no " + what + ": " + zmq_strerror(code));
-    }
-
-  private:
-    void close() {
-        if (socket_ != nullptr) {
-            zmq_socket_monitor(socket_, nullptr, 0);
-            zmq_close(socket_);
-        }
-        if (monitor_ != nullptr) {
-            const int none = 0;
-            zmq_setsockopt(monitor_, ZMQ_LINGER, &none, sizeof none);
-            zmq_close(monitor_);
-        }
-    }
-    void* socket_;
-    void* monitor_ = nullptr;
-};
-
-class Message {
-  public:
-    Message() { zmq_msg_init(&message_); }
-    explicit Message(std::size_t size) {
-        if (zmq_msg_init_size(&message_, size) != 0) {
-            throw std::bad_alloc();
-        }
-    }
-    Message(const Message&) = delete;
-    Message& operator=(const Message&) = delete;
-    ~Message() { zmq_msg_close(&message_); }
-    zmq_msg_t* get() { return &message_; }
-    std::byte* data() { return static_cast<std::byte*>(zmq_msg_data(&message_)); }
-    std::span<const std::byte> bytes() { return {data(), zmq_msg_size(&message_)}; }
-    std::string text() { return {reinterpret_cast<const char*>(data()), zmq_msg_size(&message_)}; }
-    bool more() { return zmq_msg_more(&message_) != 0; }
-
-  private:
-    zmq_msg_t message_{};
-};
 
 class ZeromqDoor final : public Door {
   public:
@@ -125,8 +39,8 @@ class ZeromqDoor final : public Door {
   private:
     struct Peer {
         std::unique_ptr<Relay> relay;
-        std::string id;  // of a ROUTER's peer
-        int fd = -1;     // by which the monitor knows it
+        std::string id;      // of a ROUTER's peer
+        int fd = -1;         // by which the monitor knows it
         bool ended = false;  // its connection is; there may still be frames
         bool gone = false;
         RemoteLink& link() const { return *relay->link(); }
@@ -208,16 +122,16 @@ ZeromqDoor::ZeromqDoor(const Options& options, const Bell& bell) : Door(options,
         }
         address_ = Door::address();
         if (options_.capacity > Relay::kMostCapacity || options_.slots > Relay::kMostSlots) {
-            throw Error(NWT_INVALID, "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most "
-                                     "1048576 slots");
+            throw Error(NWT_INVALID,
+                        "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most "
+                        "1048576 slots");
         }
         if (options_.bind) {
             socket_ = std::make_unique<Socket>(context_, ZMQ_ROUTER, options_.scheme);
             if (zmq_bind(socket_->get(), where().c_str()) != 0) {
                 const int code = zmq_errno();
                 if (code == EADDRINUSE) {
-                    const std::optional<Credentials> who =
-                        options_.scheme == "ipc" ? listener(options_) : std::nullopt;
+                    const std::optional<Credentials> who = options_.scheme == "ipc" ? listener(options_) : std::nullopt;
                     throw Error(NWT_ADDRESS_TAKEN, who ? "the address is taken by process " + std::to_string(who->pid)
                                                        : "the address is taken by another program");
                 }
@@ -501,8 +415,8 @@ void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> 
 }
 
 void ZeromqDoor::greet(const std::string& id, Shape shape, const std::string& refusal) {
-    const std::vector<std::byte> packet = encode(
-        {.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
+    const std::vector<std::byte> packet =
+        encode({.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
     Message frame(packet.size());
     std::memcpy(frame.data(), packet.data(), packet.size());
     send(id, frame);

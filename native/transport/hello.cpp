@@ -77,7 +77,8 @@ Hello decode(std::span<const std::byte> packet) {
         fixed.text != packet.size() - sizeof fixed || (!silent && !shape.valid())) {
         throw Error(NWT_REFUSED, "the other side's greeting is damaged");
     }
-    Hello hello{.pattern = fixed.pattern, .barriers = fixed.barriers == 1, .pid = fixed.pid, .shape = shape, .refusal = {}};
+    Hello hello{
+        .pattern = fixed.pattern, .barriers = fixed.barriers == 1, .pid = fixed.pid, .shape = shape, .refusal = {}};
     for (const std::byte letter : packet.subspan(sizeof fixed)) {
         const char plain = static_cast<char>(letter);
         hello.refusal += plain >= ' ' && plain < 127 ? plain : '?';
@@ -90,7 +91,7 @@ bool fits(std::int32_t ours, std::int32_t theirs) { return ours != theirs && (ou
 bool writes(std::int32_t pattern) { return pattern != NWT_PULL; }
 
 const char* name_of(std::int32_t pattern) {
-    constexpr std::array<const char*, 7> kNames{"?",         "push",    "pull", "publishing",
+    constexpr std::array<const char*, 7> kNames{"?",           "push",       "pull",    "publishing",
                                                 "subscribing", "requesting", "replying"};
     return kNames[pattern > 0 && pattern < 7 ? static_cast<std::size_t>(pattern) : 0];
 }

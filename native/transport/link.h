@@ -34,9 +34,9 @@ struct Link {
     std::atomic<bool> gone{false};  // its process has ended, or it has closed
     std::string why;                // before that: what it did, if it has not just gone
 
-    Topics topics;                   // that it has subscribed to
-    std::deque<Change> changes;      // of ours, that it has not been told
-    std::uint64_t published = 0;     // messages meant for it, or by it for us
+    Topics topics;                // that it has subscribed to
+    std::deque<Change> changes;   // of ours, that it has not been told
+    std::uint64_t published = 0;  // messages meant for it, or by it for us
 
     void ring() const { bell->ring(fenced); }
 

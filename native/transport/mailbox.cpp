@@ -53,7 +53,8 @@ void Mailbox::attend_news() {
         std::rethrow_exception(std::exchange(failed_, nullptr));
     }
     for (Shared& link : door_->take()) {
-        topics_.for_each([&](const std::string& prefix) { link->changes.push_back({.prefix = prefix, .wanted = true}); });
+        topics_.for_each(
+            [&](const std::string& prefix) { link->changes.push_back({.prefix = prefix, .wanted = true}); });
         links_.push_back(std::move(link));
     }
     for (const Shared& link : std::vector<Shared>(links_)) {

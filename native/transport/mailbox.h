@@ -106,11 +106,11 @@ class Mailbox final : public Endpoint {
     Options options_;
     std::uint64_t piece_;
     std::vector<Shared> links_;
-    std::vector<Shared> parted_;  // with views that are out
-    std::size_t next_ = 0;        // whose turn it is
-    Shared from_;                 // whose message is the next, and has not been taken
-    Descriptor found_;            // its first descriptor, read once
-    Envelope envelope_;           // what it began with
+    std::vector<Shared> parted_;        // with views that are out
+    std::size_t next_ = 0;              // whose turn it is
+    Shared from_;                       // whose message is the next, and has not been taken
+    Descriptor found_;                  // its first descriptor, read once
+    Envelope envelope_;                 // what it began with
     std::vector<std::uint64_t> parts_;  // of what was handed over last; empty: it was one, of `whole_` bytes
     std::uint64_t whole_ = 0;
     Shared to_;  // whose memory the loan is in
@@ -119,12 +119,12 @@ class Mailbox final : public Endpoint {
     std::uint64_t views_ = 0;
     std::exception_ptr failed_;  // what ready() met, for the next call
 
-    Topics topics_;                // ours
-    std::uint64_t left_out_ = 0;   // messages
-    std::uint64_t request_ = 0;    // the number of the last one
-    Shared asked_;                 // who has it, and has not answered
-    Shared asker_;                 // who is to have the reply
-    std::uint64_t question_ = 0;   // its number
+    Topics topics_;               // ours
+    std::uint64_t left_out_ = 0;  // messages
+    std::uint64_t request_ = 0;   // the number of the last one
+    Shared asked_;                // who has it, and has not answered
+    Shared asker_;                // who is to have the reply
+    std::uint64_t question_ = 0;  // its number
     std::unique_ptr<Door> door_;  // last: its thread ends first
 };
 

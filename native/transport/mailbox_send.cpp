@@ -137,9 +137,8 @@ void Mailbox::write_letter(const Shared& link, const Letter& letter) {
                 within = 0;
             }
         }
-        const std::uint64_t descriptor = done == 0
-                                             ? Descriptor::make(Descriptor::kMessage, letter.bytes, false, true)
-                                             : Descriptor::make(Descriptor::kRest, piece, false);
+        const std::uint64_t descriptor = done == 0 ? Descriptor::make(Descriptor::kMessage, letter.bytes, false, true)
+                                                   : Descriptor::make(Descriptor::kRest, piece, false);
         done += piece;
         out.show(descriptor, piece, done == letter.bytes);
         link->ring();
@@ -187,7 +186,8 @@ void Mailbox::send_loan() {
         link->out->show(Descriptor::make(Descriptor::kMessage, loan_size_, true), loan_size_, true);
     } else {
         const bool asks = options_.pattern == NWT_REQUEST;
-        write_envelope(link->out->at(), asks ? Envelope::kRequest : Envelope::kReply, asks ? ++request_ : question_, {});
+        write_envelope(link->out->at(), asks ? Envelope::kRequest : Envelope::kReply, asks ? ++request_ : question_,
+                       {});
         const std::uint64_t size = envelope_bytes(0) + loan_size_;
         link->out->show(Descriptor::make(Descriptor::kMessage, size, true, true), size, true);
         if (asks) {

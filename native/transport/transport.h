@@ -45,14 +45,7 @@ enum nwt_status {
  * A request goes to one that replies, in turn; nwt_receive then has its reply. One request is out at a time: the next
  * one gives up the one before, whose reply is dropped should it come late. nwt_send of who replies answers the request
  * that was received last. */
-enum nwt_pattern {
-    NWT_PUSH = 1,
-    NWT_PULL = 2,
-    NWT_PUBLISH = 3,
-    NWT_SUBSCRIBE = 4,
-    NWT_REQUEST = 5,
-    NWT_REPLY = 6
-};
+enum nwt_pattern { NWT_PUSH = 1, NWT_PULL = 2, NWT_PUBLISH = 3, NWT_SUBSCRIBE = 4, NWT_REQUEST = 5, NWT_REPLY = 6 };
 
 /* Who publishes and meets a subscriber without room: NWT_DROP leaves it out, and both sides count that (nwt_count);
  * NWT_WAIT waits until all have room. */
@@ -69,7 +62,7 @@ typedef struct nwt_options {
     /* shm://NAME: processes of one user; inproc://NAME: threads of one process; tcp://HOST:PORT and ipc://NAME, by
      * ZeroMQ: other machines, and processes of one user. HOST may be * and PORT 0 where it binds (nwt_address). */
     const char* address;
-    int32_t bind;        /* 1: others connect to it; 0: it connects, and again where its peer is gone */
+    int32_t bind; /* 1: others connect to it; 0: it connects, and again where its peer is gone */
     int32_t waiting;
     uint32_t slots;    /* messages and pieces of messages on the way to one peer, a power of two; 0: 8192 */
     uint64_t capacity; /* bytes on the way to one peer, a power of two; 0: 4 MiB */

@@ -539,14 +539,16 @@ void requests() {
     const nwt_part two[] = {{"4", 1}, {lengthy.data(), lengthy.size()}};
     HOLDS(nwt_send_parts(server, two, 2, 5 * kSecond) == NWT_OK);
     nwt_view view{};
-    HOLDS(nwt_receive_loan(client, &view, 5 * kSecond) == NWT_OK && view.size == 900001 && sizes_of(client).size() == 2);
+    HOLDS(nwt_receive_loan(client, &view, 5 * kSecond) == NWT_OK && view.size == 900001 &&
+          sizes_of(client).size() == 2);
     HOLDS(static_cast<const char*>(view.data)[900000] == 'r' && nwt_give_back(client, &view) == NWT_OK);
     // the server goes and has not replied
     send(client, "five");
     HOLDS(receive(server) == "five");
     send(other, "six");
     HOLDS(nwt_close(server, 5 * kSecond) == NWT_OK);
-    HOLDS(nwt_peek(client, &size, 5 * kSecond) == NWT_PEER_LOST && nwt_peek(other, &size, 5 * kSecond) == NWT_PEER_LOST);
+    HOLDS(nwt_peek(client, &size, 5 * kSecond) == NWT_PEER_LOST &&
+          nwt_peek(other, &size, 5 * kSecond) == NWT_PEER_LOST);
     HOLDS(nwt_peek(client, &size, kSecond) == NWT_INVALID);
     // another one takes its place
     server = opened(NWT_REPLY, address(), true);
@@ -634,7 +636,8 @@ void versions() {
     nwt_endpoint* pull = nullptr;
     HOLDS(nwt_open(&options, &pull) == NWT_OK);
     char text[64];
-    HOLDS(nwt_address(pull, text, sizeof text) == NWT_OK && where == text && nwt_address(pull, text, 5) == NWT_TOO_SMALL);
+    HOLDS(nwt_address(pull, text, sizeof text) == NWT_OK && where == text &&
+          nwt_address(pull, text, 5) == NWT_TOO_SMALL);
     close_all({pull});
 }
 
@@ -676,12 +679,23 @@ void huge() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, void (*)()> all{
-        {"arguments", arguments}, {"timeouts", timeouts}, {"loans", loans},       {"closing", closing},
-        {"turns", turns},         {"forks", forks},       {"sleeping", sleeping}, {"interrupts", interrupts},
-        {"leaks", leaks},         {"huge", huge},         {"parts", parts},       {"publishing", publishing},
-        {"requests", requests},   {"polling", polling},   {"versions", versions}, {"slow_subscribers", slow_subscribers},
-        {"many", many}};
+    const std::map<std::string, void (*)()> all{{"arguments", arguments},
+                                                {"timeouts", timeouts},
+                                                {"loans", loans},
+                                                {"closing", closing},
+                                                {"turns", turns},
+                                                {"forks", forks},
+                                                {"sleeping", sleeping},
+                                                {"interrupts", interrupts},
+                                                {"leaks", leaks},
+                                                {"huge", huge},
+                                                {"parts", parts},
+                                                {"publishing", publishing},
+                                                {"requests", requests},
+                                                {"polling", polling},
+                                                {"versions", versions},
+                                                {"slow_subscribers", slow_subscribers},
+                                                {"many", many}};
     if (argc < 2 || !all.contains(argv[1])) {
         return 98;
     }

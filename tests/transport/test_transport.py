@@ -34,6 +34,9 @@ def programs(tmp_path_factory):
     """The two programs of this folder, linked with the installed library."""
     folder, native = tmp_path_factory.mktemp("transport"), native_path("libnodewise-transport.so").parent
     compiler = ["g++", "-std=c++20", "-O2", "-I", str(HERE.parents[1] / "native")]
+    # of an instrumented library: its programs have to be, too
+    if sanitizer := os.environ.get("NODEWISE_SANITIZED"):
+        compiler += [f"-fsanitize={sanitizer}", "-g1"]
     library = ["-L", str(native), "-lnodewise-transport", f"-Wl,-rpath,{native}", "-pthread"]
     for name in ("drill", "calls"):
         subprocess.run([*compiler, str(HERE / f"{name}.cpp"), "-o", str(folder / name), *library], check=True)
