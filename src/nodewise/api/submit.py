@@ -129,6 +129,7 @@ def submit(
     within: Share = 0.01,
     seed: int = 0,
     sweep: str | Sequence[str] | None = None,
+    history: bool = True,
     same_output: StrPath | bool | None = None,
     tolerance: float | None = None,
     **how: Unpack[HowToRun],
@@ -174,6 +175,7 @@ def submit(
         "within": within,
         "seed": seed,
         "sweep": sweep,
+        "history": history,
     }
     if budget is None and max_runs is None:
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
