@@ -6,7 +6,7 @@ is the noiseless time of its candidate over that of the best in the whole space,
 half the runs of the tune that starts from none; where what is earlier misleads, "more" has a fifth more runs than that one. In what
 does not matter at all, "faster" is an error.
 
-`python -m benchmarks transfer [--seeds 12] [--only NAME,…] [--gptune 4]`; more seeds judge a change.
+`python -m benchmarks transfer [--seeds 12] [--only NAME,…]`; more seeds judge a change.
 """
 
 from __future__ import annotations

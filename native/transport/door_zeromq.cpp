@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp and ipc, by ZeroMQ: who binds has a ROUTER, who connects a DEALER for each time that it does. A connection that
 // ends is told by the socket's monitor, one that has gone silent by ZMTP's heartbeats.
+#include "transport/door_zeromq.h"
+
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <set>
-
-#include "transport/door.h"
-#include "transport/relay.h"
-#include "transport/zeromq.h"
-
 namespace nodewise::transport {
 
 namespace {
-
-constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
-constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
-constexpr std::size_t kMostPeers = 4096;
-constexpr int kLingerMs = 1000;  // for the last frames
-constexpr int kTurn = 256;       // frames that are read before others are written
-
-class ZeromqDoor final : public Door {
-  public:
-    ZeromqDoor(const Options& options, const Bell& bell);
-    ZeromqDoor(const ZeromqDoor&) = delete;
-    ZeromqDoor& operator=(const ZeromqDoor&) = delete;
-    ~ZeromqDoor() override;
-    void shut() override;
-    void finish() override;
-    void forget() override;
-    std::string address() const override { return address_; }
-
-  private:
-    struct Peer {
-        std::unique_ptr<Relay> relay;
-        std::string id;      // of a ROUTER's peer
-        int fd = -1;         // by which the monitor knows it
-        bool ended = false;  // its connection is; there may still be frames
-        bool gone = false;
-        RemoteLink& link() const { return *relay->link(); }
-    };
-    void run();
-    void rest();
-    bool read();
-    bool read_one();
-    void read_monitor();
-    void happened(int event, int fd);
-    void meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place);
-    std::shared_ptr<RemoteLink> make_link(const Hello& theirs, const std::string& place, std::unique_ptr<Relay>& relay);
-    bool write();
-    bool send(const std::string& id, Message& frame);
-    void greet(const std::string& id, Shape shape, const std::string& refusal);
-    void lose(Peer& peer, const std::string& why);
-    void sweep();
-    void knock();
-    bool somebody_there() const;
-    void hang_up();
-    std::string where() const;
-
-    void* context_;
-    std::unique_ptr<Socket> socket_;
-    std::string address_;
-    Bell keeper_;  // of the thread
-    std::vector<Peer> peers_;
-    std::set<int> ended_;  // connections of which messages may still come
-    std::int64_t next_knock_ns_ = 0, knock_gap_ns_ = kShortestGap;
-    std::int64_t calling_until_ns_ = 0;  // 0: we wait for nobody's greeting
-    bool cut_ = false;                   // the connection of a DEALER has ended
-    std::uint64_t serial_ = 0;
-    std::mutex meeting_;
-    bool shut_ = false;  // below it
-    std::atomic<bool> finishing_{false}, stopping_{false};
-    bool forgotten_ = false;
-    std::thread thread_;
-};
 
 sockaddr_un abstract(const std::string& name, socklen_t& length) {
     sockaddr_un address{};
@@ -105,6 +36,8 @@ std::optional<Credentials> listener(const Options& options) {
     }
     return credentials_of(socket.get());
 }
+
+}  // namespace
 
 ZeromqDoor::ZeromqDoor(const Options& options, const Bell& bell) : Door(options, bell), context_(zmq_ctx_new()) {
     if (context_ == nullptr) {
@@ -343,93 +276,6 @@ void ZeromqDoor::read_monitor() {
     }
 }
 
-void ZeromqDoor::happened(int event, int fd) {
-    constexpr int kFailed = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                            ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_CLOSED;
-    if (options_.bind) {
-        if (event == ZMQ_EVENT_DISCONNECTED) {
-            for (Peer& peer : peers_) {
-                peer.ended = peer.ended || peer.fd == fd;
-            }
-            ended_.insert(fd);
-        } else if (event == ZMQ_EVENT_ACCEPTED) {
-            ended_.erase(fd);
-        }
-    } else if (event == ZMQ_EVENT_DISCONNECTED || (event & kFailed) != 0) {
-        cut_ = true;
-    }
-}
-
-std::shared_ptr<RemoteLink> ZeromqDoor::make_link(const Hello& theirs, const std::string& place,
-                                                  std::unique_ptr<Relay>& relay) {
-    if (!theirs.refusal.empty()) {
-        throw Error(NWT_REFUSED, "the other side refuses: " + theirs.refusal);
-    }
-    check_pattern(theirs.pattern);
-    if ((theirs.shape.slots != 0) != writes(theirs.pattern)) {
-        throw Error(NWT_REFUSED, "the other side's greeting is damaged");
-    }
-    if (peers_.size() >= kMostPeers) {
-        throw Error(NWT_REFUSED, "it has 4096 peers, and has no more");
-    }
-    auto link = std::make_shared<RemoteLink>();
-    link->pid = theirs.pid;
-    link->place = place;
-    relay = std::make_unique<Relay>(link, writes(options_.pattern) ? shape() : Shape{}, theirs.shape, keeper_);
-    link->serial = ++serial_;
-    return link;
-}
-
-// Who has not greeted us yet.
-void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place) {
-    read_monitor();  // so that what is known of this number is of this connection, not of one that had it before
-    if (options_.bind && ended_.contains(fd)) {
-        return;  // it has gone already
-    }
-    calling_until_ns_ = 0;
-    try {
-        std::unique_ptr<Relay> relay;
-        const Hello theirs = decode(frame);
-        const std::shared_ptr<RemoteLink> link = make_link(theirs, place, relay);
-        const std::scoped_lock lock(meeting_);
-        if (shut_) {
-            return;
-        }
-        if (options_.bind) {
-            greet(id, writes(options_.pattern) ? shape() : Shape{}, "");
-        }
-        peers_.push_back({.relay = std::move(relay), .id = id, .fd = options_.bind ? fd : -1});
-        knock_gap_ns_ = kShortestGap;
-        arrive(link);
-    } catch (const Error& problem) {
-        if (options_.bind) {
-            greet(id, {}, problem.what());
-            if (problem.status() == NWT_SYSTEM) {
-                report(problem);
-            }
-        } else {
-            report(problem.status() == NWT_PEER_LOST ? Error(NWT_REFUSED, problem.what()) : problem);
-            hang_up();
-        }
-    }
-}
-
-void ZeromqDoor::greet(const std::string& id, Shape shape, const std::string& refusal) {
-    const std::vector<std::byte> packet =
-        encode({.pattern = options_.pattern, .barriers = false, .pid = getpid(), .shape = shape, .refusal = refusal});
-    Message frame(packet.size());
-    std::memcpy(frame.data(), packet.data(), packet.size());
-    send(id, frame);
-}
-
-// Whether it is on its way.
-bool ZeromqDoor::send(const std::string& id, Message& frame) {
-    if (options_.bind && zmq_send(socket_->get(), id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
-        return false;
-    }
-    return zmq_msg_send(frame.get(), socket_->get(), ZMQ_DONTWAIT) >= 0;
-}
-
 // All that endpoints have written; whether there was something.
 bool ZeromqDoor::write() {
     bool some = false;
@@ -450,48 +296,6 @@ bool ZeromqDoor::write() {
     return some;
 }
 
-void ZeromqDoor::lose(Peer& peer, const std::string& why) {
-    if (peer.gone) {
-        return;
-    }
-    peer.gone = true;
-    peer.link().why = why;
-    peer.link().gone.store(true, std::memory_order_release);
-    tell();
-}
-
-// Those who are gone, and those that the endpoint has parted from, whom it is told by an empty frame.
-void ZeromqDoor::sweep() {
-    bool left = false;
-    for (Peer& peer : peers_) {
-        if (!peer.gone && peer.link().parted.load(std::memory_order_acquire)) {
-            Message empty;
-            send(peer.id, empty);
-            peer.gone = true;
-        }
-        left = left || peer.gone;
-    }
-    if (!left) {
-        return;
-    }
-    std::erase_if(peers_, [](const Peer& peer) { return peer.gone; });
-    if (!options_.bind) {
-        hang_up();
-    }
-}
-
-// Ends a DEALER; the next one is another.
-void ZeromqDoor::hang_up() {
-    if (socket_) {
-        socket_->set(ZMQ_LINGER, 100);
-        socket_.reset();
-    }
-    calling_until_ns_ = 0;
-    cut_ = false;
-    next_knock_ns_ = now_ns() + knock_gap_ns_;
-    knock_gap_ns_ = std::min(2 * knock_gap_ns_, kLongestGap);
-}
-
 bool ZeromqDoor::somebody_there() const {
     if (options_.scheme != "ipc") {
         return true;
@@ -503,39 +307,6 @@ bool ZeromqDoor::somebody_there() const {
     }
     return who.has_value();
 }
-
-void ZeromqDoor::knock() {
-    if (options_.bind || !peers_.empty() || refused()) {
-        return;
-    }
-    const std::int64_t now = now_ns();
-    if (calling_until_ns_ != 0) {
-        if (now >= calling_until_ns_) {
-            hang_up();
-        }
-        return;
-    }
-    if (now < next_knock_ns_) {
-        return;
-    }
-    try {
-        if (!somebody_there()) {
-            hang_up();
-            return;
-        }
-        socket_ = std::make_unique<Socket>(context_, ZMQ_DEALER, options_.scheme);
-        if (zmq_connect(socket_->get(), where().c_str()) != 0) {
-            Socket::fail_zeromq("connection");
-        }
-        calling_until_ns_ = now + kPatience;
-        greet("", writes(options_.pattern) ? shape() : Shape{}, "");
-    } catch (const Error& problem) {
-        report(problem);
-        hang_up();
-    }
-}
-
-}  // namespace
 
 std::unique_ptr<Door> open_zeromq_door(const Options& options, const Bell& bell) {
     return std::make_unique<ZeromqDoor>(options, bell);

@@ -38,8 +38,9 @@ def programs(tmp_path_factory):
     if sanitizer := os.environ.get("NODEWISE_SANITIZED"):
         compiler += [f"-fsanitize={sanitizer}", "-g1"]
     library = ["-L", str(native), "-lnodewise-transport", f"-Wl,-rpath,{native}", "-pthread"]
-    for name in ("drill", "calls"):
-        subprocess.run([*compiler, str(HERE / f"{name}.cpp"), "-o", str(folder / name), *library], check=True)
+    for name, parts in (("drill", ("drill",)), ("calls", ("calls", "calls_patterns"))):
+        sources = [str(HERE / f"{part}.cpp") for part in parts]
+        subprocess.run([*compiler, *sources, "-o", str(folder / name), *library], check=True)
     return folder
 
 
