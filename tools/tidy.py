@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-#: Of the engine, and of the other distribution.
-BUILDS = (ROOT / "build/Release", ROOT / "studies/build/Release")
+#: Of the engine, and of the other distributions.
+BUILDS = (ROOT / "build/Release", ROOT / "studies/build/Release", ROOT / "transport/build/Release")
 FOLDER = ROOT / "build/tidy"
 CLEAN = FOLDER / "clean"
 TIDY = Path(sys.executable).with_name("clang-tidy")
@@ -84,7 +84,9 @@ def main() -> int:
     due = [source for source in sources if prints[source] not in clean]
 
     def check(source: Path) -> bool:
-        build = BUILDS[source.is_relative_to(ROOT / "studies")]
+        # of what several make the first one's; what none makes is looked at as the engine is made
+        objects = [name for name, _ in made.get(source, []) if name]
+        build = next((b for b in BUILDS if any(Path(name).is_relative_to(b) for name in objects)), BUILDS[0])
         done = subprocess.run([*words, "-p", str(build), str(source)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             print(done.stdout + done.stderr, flush=True)

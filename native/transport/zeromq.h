@@ -19,8 +19,9 @@ namespace nodewise::transport {
 // A socket with its monitor.
 class Socket {
   public:
-    // Together less than a second: so long may a peer be silent.
-    static constexpr int kBeatMs = 200, kSilenceMs = 700;
+    // A process that dies ends its connection, which is seen at once. This is for machines that vanish, and long enough
+    // that none is taken for dead where ZeroMQ's thread has to wait for a processor.
+    static constexpr int kBeatMs = 1000, kSilenceMs = 5000;
 
     Socket(void* context, int type, const std::string& scheme) : socket_(zmq_socket(context, type)) {
         if (socket_ == nullptr) {

@@ -297,7 +297,7 @@ def test_who_waits_for_others_learns_for_whom() -> None:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: nodewise.tune("true", max_runs=3), "give max_runs 17 or more"),
+        (lambda: nodewise.tune("true", max_runs=3), "give max_runs 15 or more"),
         (lambda: nodewise.tune("true", budget=None), "give budget, max_runs or both"),
         (lambda: nodewise.tune("true", axes=["thread"]), "is threads meant"),
         (lambda: nodewise.tune("true", within="x"), "not a share: 'x'"),

@@ -267,6 +267,8 @@ _EXAMPLE = re.compile(r"(?:such as|as|:)\s+'?([^',]*[^', .])")
 _WEIGHTS = {
     "serve": 0,
     "submit": 0,
+    # minutes of runs in each
+    "governors": 0,
     "run": 2,
     "compare": 2,
     "tune": 2,

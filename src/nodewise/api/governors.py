@@ -162,7 +162,10 @@ def _chosen(control: FrequencyControl | None, change: bool, only: Sequence[str])
     notes = [] if control.counted else ["the kernel counts no changes of frequency here (module cpufreq_stats)"]
     if not change:
         if only:
-            raise InputError("other governors are only run where they may be set", "add --change-governor")
+            raise InputError(
+                "other governors are only run where they may be set",
+                "as root: `nodewise governors --change-governor --only …`",
+            )
         return [control.governor], [
             *notes,
             f"only {control.governor}, as it is set: --change-governor compares with others",

@@ -70,7 +70,7 @@ def test_the_reason_is_given_in_words() -> None:
     assert advise is not None
     text = advise(_result("triangular", 2, static=(1.5, 1.5), dynamic=(1.0, 1.01)))
     assert text[-2] == "load=triangular: dynamic is 1.50 times as fast as static"
-    assert "1.50 times the mean, so 33 %" in text[-1] and "under dynamic it is 1.01" in text[-1]
+    assert "1.50 times the mean, so 33.3% of" in text[-1] and "under dynamic it is 1.01" in text[-1]
     text = advise(_result("square", 2, static=(1.0, 1.01), dynamic=(0.99, 1.0)))
     assert text[-1] == "load=square: no schedule is more than 3% faster than static"
     text = advise(_result("square", 2, static=(1.1, 1.01), dynamic=(1.0, 1.0)))

@@ -24,7 +24,7 @@ SECTION = "Understand"
 )
 @json_option("it")
 def command(as_json: bool) -> None:
-    """Report which optional parts work here, and what brings the others.
+    """Report which optional parts work here, and what brings others.
 
     Nothing is changed. What `quiet` finds of the machine is about noise; this is about what can be used at all.
     """

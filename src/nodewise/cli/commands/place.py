@@ -135,9 +135,7 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     help="Run COMMAND in a container or virtual machine: bwrap, runc,volume=DIR …",
     group="Start",
 )
-@option(
-    "--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.", group="Dialects"
-)
+@option("--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.", group=OUTPUT)
 @option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.", group=OUTPUT)
 @json_option("the places")
 @option(
