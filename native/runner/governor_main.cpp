@@ -88,13 +88,16 @@ int run_quietly(const std::vector<std::string>& words) {
     const pid_t child = fork();
     if (child == 0) {
         std::vector<char*> given;
+        given.reserve(words.size() + 1);
         for (const std::string& word : words) {
             given.push_back(const_cast<char*>(word.c_str()));
         }
         given.push_back(nullptr);
         const int nothing = open("/dev/null", O_RDWR);
-        dup2(nothing, STDOUT_FILENO);
-        dup2(nothing, STDERR_FILENO);
+        if (nothing >= 0) {
+            dup2(nothing, STDOUT_FILENO);
+            dup2(nothing, STDERR_FILENO);
+        }
         execvp(given[0], given.data());
         _exit(127);
     }
@@ -136,6 +139,7 @@ int run_together(const Asked& asked) {
                 _exit(2);
             }
             std::vector<char*> words;
+            words.reserve(command.size() + 1);
             for (const std::string& word : command) {
                 words.push_back(const_cast<char*>(word.c_str()));
             }
@@ -179,7 +183,7 @@ int measure(const Asked& asked) {
         made["into_top"] = into_top;
         std::cerr << "nodewise-governor: " << as_json(counted).dump() << '\n';
     }
-    std::cout << made.dump() << std::endl;
+    std::cout << made.dump() << '\n' << std::flush;
     return code;
 }
 

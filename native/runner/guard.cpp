@@ -72,7 +72,7 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const sigset_t waited_for = ends_and_children();
     sigset_t before;
-    sigprocmask(SIG_BLOCK, &waited_for, &before);
+    pthread_sigmask(SIG_BLOCK, &waited_for, &before);
     adopt_orphans();
     const pid_t keeper = start_keeper(ends, change);
     if (keeper < 0) {
@@ -86,7 +86,7 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
         const pid_t server = asked_to_end() || getppid() != parent ? -1 : fork();
         if (server == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            sigprocmask(SIG_SETMASK, &before, nullptr);
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
             close(ends[1]);
             _exit(serve(-1));
         }

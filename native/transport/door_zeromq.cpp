@@ -285,7 +285,7 @@ bool ZeromqDoor::write() {
         try {
             while (!peer.gone && peer.relay->next_frame(room)) {
                 some = true;
-                if (!send(peer.id, *frame)) {
+                if (frame.has_value() && !send(peer.id, *frame)) {
                     lose(peer, "");
                 }
             }

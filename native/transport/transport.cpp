@@ -241,7 +241,7 @@ int nwt_poll(nwt_item* items, uint32_t count, int64_t timeout_ns, uint32_t* read
         need(items != nullptr && count != 0 && ready != nullptr, "no items, or no place for how many are ready");
         const std::span<nwt_item> all(items, count);
         for (const nwt_item& item : all) {
-            need(item.endpoint != nullptr && (item.wanted & ~(NWT_READABLE | NWT_WRITABLE)) == 0,
+            need(item.endpoint != nullptr && (item.wanted & ~std::uint32_t{NWT_READABLE | NWT_WRITABLE}) == 0,
                  "an item without an endpoint, or with events that there are not");
             if (item.endpoint->born != nodewise::transport::generation()) {
                 throw Error(NWT_FORKED, "an endpoint belongs to the process that opened it");

@@ -182,7 +182,7 @@ def confirm(
     of `nodewise.compare`.
 
     >>> import nodewise
-    >>> then = nodewise.compare("sleep 0.03", "sleep 0.01", runs=10, accept_disturbed=True)
+    >>> then = nodewise.compare("sleep 0.05", "sleep 0.01", runs=12, accept_disturbed=True)
     >>> now = nodewise.confirm(then.experiment, max_runs=30)
     >>> now.verdict.value, now.promise.ratio > 2
     ('holds', True)
