@@ -406,7 +406,7 @@ double root_s(double* at, std::int64_t count) {
         }
         best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
     }
-    return best / static_cast<double>(kRounds * count / lanes);
+    return best * static_cast<double>(lanes) / static_cast<double>(kRounds * count);
 }
 
 void root_times(State* state) {
@@ -450,7 +450,7 @@ int choose_root(nw_run* run) {
     State& state = *static_cast<State*>(run->own);
     if (state.function == kSqrt) {
         HWY_DYNAMIC_DISPATCH(root_times)(&state);
-        state.kernel = state.root_steps_s < state.root_own_s ? kSqrtBySteps : kSqrt;
+        state.kernel = state.root_steps_s < state.root_own_s ? int{kSqrtBySteps} : int{kSqrt};
     }
     return 0;
 }

@@ -17,8 +17,9 @@ std::string on_path(const std::string& name) {
     const char* given = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
     std::istringstream folders(given == nullptr ? "" : given);
     for (std::string folder; std::getline(folders, folder, ':');) {
-        if (const std::string file = folder + "/" + name; access(file.c_str(), X_OK) == 0) {
-            return file;
+        folder.append("/").append(name);
+        if (access(folder.c_str(), X_OK) == 0) {
+            return folder;
         }
     }
     return "";

@@ -107,7 +107,7 @@ struct Guest {  // a side that has connected
 };
 
 std::string ending(const Child& child) {
-    const int status = *child.status;
+    const int status = child.status.value_or(0);
     if (WIFSIGNALED(status)) {
         return "the " + child.name + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                sigdescr_np(WTERMSIG(status)) + ")";
@@ -125,6 +125,7 @@ class Pair {
 
     void start(const std::string& name, const std::vector<std::string>& words, bool launcher) {
         std::vector<char*> argv;
+        argv.reserve(words.size() + 1);
         for (const std::string& word : words) {
             argv.push_back(const_cast<char*>(word.c_str()));
         }
@@ -155,9 +156,9 @@ class Pair {
         for (const Guest& guest : guests_) {
             send_packet(guest.socket.get(), About::kLeave, "");
         }
-        await(kEndMs, [this](const Child& child) { return !child.status; });
+        await(kEndMs, [](const Child& child) { return !child.status; });
         const bool first = guests_[0].role == "receiver";
-        return {*guests_[first ? 0 : 1].figures, *guests_[first ? 1 : 0].figures};
+        return {guests_[first ? 0 : 1].figures.value_or(Figures{}), guests_[first ? 1 : 0].figures.value_or(Figures{})};
     }
 
   private:
@@ -218,7 +219,7 @@ class Pair {
         try {
             packet = receive_packet(guests_[from].socket.get());
         } catch (const std::exception&) {
-            // it is gone, and that is what is said
+            packet.about = About::kFailed;  // it is gone, and that is what is said
         }
         if (packet.about == About::kLoses) {
             lost_.push_back(packet.body);

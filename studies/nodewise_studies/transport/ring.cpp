@@ -44,7 +44,11 @@ class Counted {
         }
     }
     void need(std::uint64_t sent) {
-        if (seen_sent_ < sent && (seen_sent_ = head_.sent.load()) < sent) {
+        if (seen_sent_ >= sent) {
+            return;
+        }
+        seen_sent_ = head_.sent.load();
+        if (seen_sent_ < sent) {
             give_back();
             seen_sent_ = head_.sent.wait_for(sent, spin_);
         }
