@@ -280,18 +280,24 @@ void ZeromqDoor::read_monitor() {
 bool ZeromqDoor::write() {
     bool some = false;
     for (Peer& peer : peers_) {
-        std::optional<Message> frame;
-        const auto room = [&](std::size_t size) { return frame.emplace(size).data(); };
-        try {
-            while (!peer.gone && peer.relay->next_frame(room)) {
-                some = true;
-                if (frame.has_value() && !send(peer.id, *frame)) {
-                    lose(peer, "");
-                }
+        some = write_to(peer) || some;
+    }
+    return some;
+}
+
+bool ZeromqDoor::write_to(Peer& peer) {
+    bool some = false;
+    std::optional<Message> frame;
+    const auto room = [&](std::size_t size) { return frame.emplace(size).data(); };
+    try {
+        while (!peer.gone && peer.relay->next_frame(room)) {
+            some = true;
+            if (frame.has_value() && !send(peer.id, *frame)) {
+                lose(peer, "");
             }
-        } catch (const Damaged& problem) {
-            lose(peer, problem.what());
         }
+    } catch (const Damaged& problem) {
+        lose(peer, problem.what());
     }
     return some;
 }

@@ -49,6 +49,7 @@ class ZeromqDoor final : public Door {
     void meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place);
     std::shared_ptr<RemoteLink> make_link(const Hello& theirs, const std::string& place, std::unique_ptr<Relay>& relay);
     bool write();
+    bool write_to(Peer& peer);
     bool send(const std::string& id, Message& frame);
     void greet(const std::string& id, Shape shape, const std::string& refusal);
     void lose(Peer& peer, const std::string& why);

@@ -108,6 +108,8 @@ void ZeromqDoor::sweep() {
     bool left = false;
     for (Peer& peer : peers_) {
         if (!peer.gone && peer.link().parted.load(std::memory_order_acquire)) {
+            // what was read between the last frame and parting is confirmed by one more
+            write_to(peer);
             Message empty;
             send(peer.id, empty);
             peer.gone = true;
