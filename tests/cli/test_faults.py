@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.main import main, nodewise_command
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer
 from nodewise.runner.sample import Sample
@@ -113,6 +115,17 @@ def test_an_end_before_anything_was_measured_says_so(tmp_path: Path) -> None:
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130 and b"interrupted: nothing was measured" in error
     assert not (tmp_path / "x").exists()
+
+
+def test_an_interrupt_while_a_class_is_made_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Field:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(nodewise_command, "main", lambda **_: type("Made", (), {"field": Field()}))
+    assert main([]) == ExitCode.INTERRUPTED
+    monkeypatch.setattr(nodewise_command, "main", lambda **_: 1 / 0)
+    assert main([]) == ExitCode.DEFECT
 
 
 def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,5 +160,24 @@ def test_a_larger_budget_decides_what_was_left_open(tmp_path: Path) -> None:
     assert tune(asked(30, True), Scripted(seconds)).runs == last.runs
 
 
+def test_whether_time_ends_the_budget_is_asked_of_the_one_that_held_then(tmp_path: Path) -> None:
+    def asked(number: int, budget: Budget, resume: bool) -> Question:
+        return Question(
+            ("./app",), machine(1, 1), ("MODE",), tmp_path / str(number), budget, environment={}, resume=resume,
+            wanted=Wanted(variables={"MODE": ("a", "b")}),
+        )  # fmt: skip
+
+    def seconds(setting: Setting) -> float:
+        # a run of the baseline takes longer than the others, which counts where time ends the budget
+        time.sleep(0 if "MODE" in setting.env else 0.004)
+        return 0.7 if "MODE" in setting.env else 1.0
+
+    timed, counted = Budget(1e9, 40), Budget(None, 40)
+    for number, (first, then) in enumerate([(timed, counted), (counted, timed)] * 4):
+        before = tune(asked(number, first, False), Scripted(seconds, number, 0.03))
+        again = tune(asked(number, then, True), Scripted(seconds))
+        assert (again.verdict, again.best.key, again.runs) == (before.verdict, before.best.key, before.runs)
+
+
 def _runs(samples: str) -> int:
     return sum('"type": "sample"' in line for line in samples.splitlines())

@@ -285,8 +285,15 @@ def _run(words: list[str]) -> int:
         _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
         return ExitCode.BAD_INPUT
     except Exception as problem:
-        return _defect(problem, words)
+        return ExitCode.INTERRUPTED if _of_an_interrupt(problem) else _defect(problem, words)
     return code if isinstance(code, int) else 0
+
+
+def _of_an_interrupt(problem: BaseException | None) -> bool:
+    """Whether it is what became of Ctrl-C: while a class is being made, Python makes it the cause of an error of its own."""
+    while problem is not None and not isinstance(problem, KeyboardInterrupt):
+        problem = problem.__cause__
+    return problem is not None
 
 
 def _defect(problem: Exception, words: list[str]) -> int:

@@ -321,7 +321,7 @@ class Tuner:
         while True:
             left = self._affordable()
             best = self._best()
-            timed = self._question.budget.seconds is not None
+            timed = self._meter.budget.seconds is not None
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha, timed)
             room = max(0 if self._search.ranking else _FIRST_RUNS, room)
             points = self._search.ask(room)
@@ -352,7 +352,7 @@ class Tuner:
 
     def _pair_s(self, point: Point | None) -> float:
         """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
-        if self._question.budget.seconds is None:
+        if self._meter.budget.seconds is None:
             return 2 * self._costs.typical_s
         return self._costs.pair_s(None if point is None else self._setting(point).key)
 

@@ -239,11 +239,16 @@ class Pair {
         }
     }
 
-    // One that was killed is the reason, whatever the other says of it.
+    // One that was killed is the reason, whatever the other says of it; and not one that aborted, where both were: some
+    // libraries abort a side whose other side is gone.
     std::string reason(const std::string& said) {
         const auto killed = [](const Child& child) { return child.status && WIFSIGNALED(*child.status); };
         await(kGraceMs, [&](const Child&) { return std::ranges::none_of(children_, killed); });
-        const auto found = std::ranges::find_if(children_, killed);
+        auto found = std::ranges::find_if(
+            children_, [&](const Child& child) { return killed(child) && WTERMSIG(*child.status) != SIGABRT; });
+        if (found == children_.end()) {
+            found = std::ranges::find_if(children_, killed);
+        }
         return found == children_.end() ? said : ending(*found);
     }
 
