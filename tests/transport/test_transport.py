@@ -147,14 +147,8 @@ def test_nothing_is_left_of_endpoints_that_were_opened_and_closed(programs, sche
     assert done.returncode == 0, done.stdout
 
 
-# over a socket that the reader binds, its last confirmation is lost now and then on a loaded machine: open
-@pytest.mark.parametrize(
-    ("scheme", "binds"),
-    [
-        *(("shm", "push"), ("shm", "pull"), ("ipc", "push"), ("tcp", "push")),
-        *(pytest.param(scheme, "pull", marks=pytest.mark.long) for scheme in ("ipc", "tcp")),
-    ],
-)
+@pytest.mark.parametrize("binds", ["push", "pull"])
+@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
 @pytest.mark.parametrize("how", ["copy", "loan", "mix"])
 @pytest.mark.parametrize(
     "shape", [{}, {"slots": 2, "capacity": 4096, "most": 4000, "views": 0}, {"spin": 1, "most": 2000}]
@@ -309,7 +303,7 @@ def test_what_cannot_be_had_is_an_error_when_it_is_opened(programs, limit, most,
 
 
 # What another side could write: the handshake, and the memory that comes with it, in Python.
-MAGIC, VERSION, SEALS = b"nodewise", 2, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
+MAGIC, VERSION, SEALS = b"nodewise", 3, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL
 SLOTS, CAPACITY, PAGE = 16, 4096, 4096
 
 
