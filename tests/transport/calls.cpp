@@ -3,6 +3,8 @@
 // says which line did not hold.
 #include "calls.h"
 
+#include <algorithm>
+
 namespace {
 
 void arguments() {
