@@ -205,6 +205,28 @@ def test_a_study_keeps_none(nodewise: Command, tmp_path: Path, monkeypatch: pyte
     _printed(nodewise("report", "s", "--json"))
 
 
+def test_a_profile_keeps_none_but_for_the_stacks_that_its_user_alone_may_read(
+    nodewise: Command, tmp_path: Path
+) -> None:
+    turns = shlex.join([sys.executable, "-c", "for i in range(10**7): pass", *WORDS])
+    done = nodewise("profile", "--out", "p", "--", "env", f"API_TOKEN={TOKEN}", *shlex.split(turns))
+    if "perf" in done.stderr and done.returncode:
+        pytest.skip("perf records nothing here")
+    _printed(done)
+    assert _leaks(tmp_path, "perf.data") == []
+    assert stat.S_IMODE((tmp_path / "p/perf.data").stat().st_mode) == 0o600
+
+
+def test_a_suite_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text(
+        f"[defaults]\nruns = 3\n[command.a]\nrun = {json.dumps(f'{app} {shlex.join(WORDS)}')}\n"
+    )
+    for words in (("list",), ("run", "--accept-disturbed", "--out", "s")):
+        _printed(nodewise("suite", *words))
+    assert _leaks(tmp_path, "nodewise.toml") == []
+    assert _got(tmp_path)[0]["words"] == WORDS
+
+
 def test_a_script_names_variables_for_them(nodewise: Command, app: str, tmp_path: Path) -> None:
     for form in ("sh", "pbs-alps"):
         text = _printed(nodewise("script", "--for", form, *OPTIONS, "--", app, *WORDS))

@@ -18,10 +18,11 @@ from nodewise.cli.exports import SUITE, Exporting, asked_exports, suite_text, wr
 from nodewise.cli.help import JOB, OUTPUT, option
 from nodewise.cli.job_options import array_option, without
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
+from nodewise.cli.masked_terminal import hide
 from nodewise.cli.options import disturbed_option
 
 if TYPE_CHECKING:
-    from nodewise.api.suite_file import Case
+    from nodewise.api.suite_file import Case, Suite
     from nodewise.verdicts.suite import SuiteVerdict
 
 SECTION = "Measure"
@@ -144,9 +145,7 @@ def command(
 
     Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
-    from nodewise.api.suite_file import find_suite, read_suite
-
-    suite = read_suite(find_suite(file))
+    suite = _read(file)
     cases = suite.chosen(names, tags)
     if action != "run":
         refuse_ignored(
@@ -182,7 +181,7 @@ def command(
         refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "ci"))
         _submit(folder, sbatch, array, resume is not None)
         return ExitCode.WELL
-    verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
+    verdict = _run(suite, cases, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
     for name, target in targets.items():
         write_suite_export(name, verdict, target)
     if as_json:
@@ -198,9 +197,21 @@ def command(
     return code
 
 
+def _read(file: Path | None) -> Suite:
+    """The suite; what its commands hold of secrets is not printed."""
+    from nodewise.api.suite_file import find_suite, read_suite
+    from nodewise.base.masking import Masks
+
+    suite = read_suite(find_suite(file))
+    masks = Masks()
+    masks.masked([[case.command, case.build, dict(case.steps), dict(case.how)] for case in suite.cases])
+    hide(masks)
+    return suite
+
+
 def _run(
+    suite: Suite,
     cases: tuple[Case, ...],
-    file: Path | None,
     baseline: Path | None,
     any_machine: bool,
     threshold: float | None,
@@ -209,14 +220,13 @@ def _run(
     resume: bool,
 ) -> SuiteVerdict:
     from nodewise.api.suite import run_suite
-    from nodewise.api.suite_file import find_suite, read_suite
     from nodewise.cli.experiments import print_note
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.budget import Budget
 
     with ProgressLine(Budget(None)) as line:
         return run_suite(
-            read_suite(find_suite(file)),
+            suite,
             cases,
             folder,
             baseline=baseline,
