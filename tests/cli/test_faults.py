@@ -117,6 +117,24 @@ def test_an_end_before_anything_was_measured_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_who_reads_no_more_costs_nothing_but_the_rest_of_the_answer(tmp_path: Path) -> None:
+    for words in (("run", "-r", "2"), ("compare", "--accept-disturbed", "--runs", "6"), ("run", "-r", "2", "--json")):
+        out = tmp_path / "-".join(words)
+        programs = ("--", "true") if words[0] == "run" else ("true", "true ")
+        process = _start(tmp_path, *words, "--out", str(out), *programs)
+        _until((out / "samples.jsonl").exists)
+        process.stdout.close()  # type: ignore[union-attr]
+        process.stdout = None
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 0 and b"nodewise report " in error, error
+        assert (out / "report.html").exists() and (out / "verdict.json").exists()
+    # and where nothing was measured
+    process = _start(tmp_path, "knobs")
+    process.stdout.close()  # type: ignore[union-attr]
+    process.stdout = None
+    assert process.communicate(timeout=60)[1] == b"" and process.returncode == 0
+
+
 def test_an_interrupt_while_a_class_is_made_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     class Field:
         def __set_name__(self, owner: type, name: str) -> None:

@@ -321,6 +321,9 @@ def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> No
     result = compare(_question(tmp_path, ["a", "b"], most=20, fewest=20), Disturbed(_times(a=1.0, b=1.0)))
     assert result.blocks == 22
     assert sum(r.disturbed for r in result.contenders) == 2
+    # what is a bound is one
+    bound = compare(_question(tmp_path / "most", ["a", "b"], most=20), Disturbed(_times(a=1.0, b=1.0)))
+    assert bound.blocks == 20
 
 
 class Waiting(Stream):

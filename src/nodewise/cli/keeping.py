@@ -77,9 +77,10 @@ def hand_out(
     page = None
     again = f"nodewise report {quoted(str(folder))}"
     if as_json is None:
-        answer()
-        # a pipe or a file would have it at the very end only
-        sys.stdout.flush()
+        with _perhaps_unread(again):
+            answer()
+            # a pipe or a file would have it at the very end only
+            sys.stdout.flush()
     try:
         page = write_page(folder)
     except KeyboardInterrupt:
@@ -91,9 +92,23 @@ def hand_out(
         raise
     finally:
         if as_json is not None:
-            as_json(page)
+            with _perhaps_unread(again):
+                as_json(page)
+                sys.stdout.flush()
     if as_json is None:
         print(f"report    {page}", file=file or sys.stdout)
+
+
+@contextmanager
+def _perhaps_unread(again: str) -> Iterator[None]:
+    """Printing to who may have gone: the rest goes nowhere then, and how to see the answer is said."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        _print_note(f"nobody reads the output any more; the answer is kept: {again} shows it")
 
 
 def _whereabouts(folder: Path, kind: str) -> str:

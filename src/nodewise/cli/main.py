@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -111,6 +111,14 @@ class _Commands(click.Group):
         if command is not None:
             check_times(command, rest)
         return name, command, rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; where nobody reads what it prints, the rest is not printed."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            sys.stdout = None
+            return ExitCode.WELL
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that each has, in the order of work."""

@@ -68,7 +68,8 @@ _KEPT = 64 << 10
 class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
-    `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
+    `fewest` and `most` bound the runs of each; where both are the same number, a block that was disturbed is kept, and another
+    one made besides. `within` is the difference that counts as none. `threshold` is a slowdown
     (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
     `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
@@ -280,7 +281,9 @@ class Comparer:
             self._fail(block)
             self._report(WARM_UP)
             self._check_budget(block, left + question.needed)
-        stop = Stop(question.fewest, question.most, again=not question.accept_disturbed, firm=question.firm)
+        # so many are wanted that were not disturbed; a bound alone holds as it is
+        again = not question.accept_disturbed and question.fewest == question.most
+        stop = Stop(question.fewest, question.most, again=again, firm=question.firm)
         least = min(2, len(question.contenders))
         ended = self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(), least)
         if question.kind == RUN and not self._costs[self._reference]:

@@ -56,7 +56,7 @@ def parse_values(text: str) -> tuple[str, ...]:
     Raises InputError where a range is none, is endless or has too many values.
     """
     span = re.fullmatch(r"\s*(-?[\d.]+)\.\.(-?[\d.]+)(?:([*+])(-?[\d.]+))?\s*", text)
-    if span is None and re.match(r"\s*-?\d[\d.]*\.\.[^/]", text):
+    if span is None and re.match(r"\s*(-?\d[\d.]*\.\.([^/]|$)|\.\.-?\d)", text):
         raise InputError(f"not a range: {text!r}", "write it such as 1..8, 1..64*2 or 0..1+0.25")
     if span is None:
         return tuple(part.replace("\\,", ",") for part in re.split(r"(?<!\\),", text))

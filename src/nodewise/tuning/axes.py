@@ -192,6 +192,12 @@ class Options:
                     f"neither the command nor --build has {{{name}}}", f"write {{{name}}} where it belongs"
                 )
             found[name] = parameter_option(name, values)
+        for word in self._command if self._wanted.parameters else ():
+            if names_in(word) - {*parameters} and word == f"{{{(name := word[1:-1])}}}":
+                raise InputError(
+                    f"nothing is given for {word} in the command",
+                    f"give -P {name}=…, or where the program is to have it as it is -P '{name}={word}'",
+                )
         for name, values in self._wanted.variables.items():
             found[name] = environment_option(name, values, self._environment)
         return list(found.values())

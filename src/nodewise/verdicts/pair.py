@@ -225,8 +225,10 @@ def costs_of(experiment: Experiment, key: str, phase: str | None = None) -> list
     return [float(c) for c in found[~np.isnan(found)]]
 
 
-def medians_explained(pair: PairVerdict, medians: Sequence[float], slack: float = 0.0) -> str:
-    """A line where the ratio of the medians lies outside of the interval of the paired ratio by more than the share `slack`, or says
+def medians_explained(
+    pair: PairVerdict, medians: Sequence[float], slack: float = 0.0, which: str = "the medians alone"
+) -> str:
+    """A line about the medians, called `which`, where the ratio of the medians lies outside of the interval of the paired ratio by more than the share `slack`, or says
     the opposite of it where it has none; empty where they agree.
     """
     if min(medians, default=0.0) <= 0:
@@ -238,6 +240,6 @@ def medians_explained(pair: PairVerdict, medians: Sequence[float], slack: float 
     elif pair.low / (1 + slack) <= plain <= pair.high * (1 + slack):
         return ""
     return (
-        f"the medians alone would give {format_factor(plain)}; the ratio is that of runs of the same block, which what changed "
+        f"{which} would give {format_factor(plain)}; the ratio is that of runs of the same block, which what changed "
         "between blocks does not touch"
     )

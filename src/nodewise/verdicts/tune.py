@@ -341,9 +341,18 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes += phase_met(experiment, CONFIRM).of(comparison.one, comparison.other).conditions
     if comparison is not None and comparison.blocks:
         pair = (comparison.one, comparison.other)
-        decided = medians_explained(comparison, [median(costs_of(experiment, key, CONFIRM)) for key in pair])
+        decided = medians_explained(
+            comparison,
+            [median(costs_of(experiment, key, CONFIRM)) for key in pair],
+            which="the medians of the runs that decide",
+        )
         # those that are shown are of all runs, also of the search: small differences from these need no word
-        shown = medians_explained(comparison, [median(costs_of(experiment, key)) for key in pair], comparison.within)
+        shown = medians_explained(
+            comparison,
+            [median(costs_of(experiment, key)) for key in pair],
+            comparison.within,
+            "the medians of all runs",
+        )
         notes += filter(None, [decided or shown])
     failed, runs = failures_of(experiment, BASELINE)
     if failed:
