@@ -57,7 +57,7 @@ def test_what_is_measured(
         (16, ("a",), {"to": "65"}, "--to 65 is beyond 4 times the largest measured, 16 threads"),
         (2, ("a",), {"by": "08:00"}, "--by takes a law"),
         (1, ("a",), {}, "only threads=1 would be measured, and a speedup takes two"),
-        (16, ("a",), {"counts": "0,1"}, "--counts: '0' is no number above zero"),
+        (16, ("a",), {"counts": "0,1"}, "--counts: '0' is no whole number from 1 to 1048576"),
         (16, ("a",), {"by": "25:00"}, "--by '25:00' is no time of day"),
         (16, ("a",), {"by": "2026-11-23T22:00"}, "--by '2026-11-23T22:00' has passed"),
         (16, ("a",), {"times": 0.0}, "--times 0 is no number above zero"),

@@ -273,6 +273,26 @@ def test_too_few_files_are_one_message(tmp_path: Path) -> None:
     assert code == 2 and "only 8 files" in error and "ulimit -n" in error
 
 
+def test_little_memory_is_enough_or_one_message(tmp_path: Path) -> None:
+    def told(mebibytes: int, *words: str) -> tuple[int, str, str]:
+        least = (mebibytes << 20,) * 2
+        return _run(tmp_path, *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, least))
+
+    code, _, error = told(60, "run", "--", "true")
+    assert code == 2 and "only 60 MiB of address space" in error and "ulimit -v" in error
+    code, out, error = told(400, "run", "-r", "1", "-w", "0", "--out", "x", "--", "true")
+    assert code == 0 and "report" in out, error
+    assert told(400, "report", "x")[0] == 0
+
+
+def test_memory_that_is_not_there_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(**_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(nodewise_command, "main", ask)
+    assert main([]) == ExitCode.BAD_INPUT
+
+
 def test_a_removed_directory_is_one_message(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -31,7 +31,8 @@ def test_values_and_ranges(text: str, values: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["5..1", "1..9*1", "0..9*2", "1..9+0", "1..x", "1..9*0.5", "0..1+0.00000001", "1..2.3.4", "1..", "..8", "-2.."]
+    "text",
+    ["5..1", "1..9*1", "0..9*2", "1..9+0", "1..x", "1..9*0.5", "0..1+0.00000001", "1..2.3.4", "1..", "..8", "-2.."],
 )
 def test_ranges_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(InputError):

@@ -57,6 +57,10 @@ def test_it_is_asked_by_program_machine_and_time(store: Store) -> None:
     late = trends_of(store, "solver", since=BEGAN + 86400 * 30)
     assert [len(t.points) for t in late.trends] == [10]
     assert late.since == "2023-12-14"
+    # time zones lead beyond the first and the last day
+    assert trends_of(store, "solver", since=-62135683140.0).since == "0001-01-01"
+    with pytest.raises(InputError, match="9999-12-31"):
+        trends_of(store, "solver", since=253402387139.0)
     with pytest.raises(InputError, match="nothing of solver on node9") as problem:
         trends_of(store, "solver", machine="node9")
     assert "sleep, solver" in str(problem.value.hint)

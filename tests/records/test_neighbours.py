@@ -15,6 +15,7 @@ from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.neighbours import Running, neighbours, turn
 from nodewise.records.recorder import Recorder
+from nodewise.records.sample_lines import Neighbour
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.questions import tune_question
@@ -87,8 +88,29 @@ def test_nonsense_in_the_folder_is_passed_over(folder: Path) -> None:
     (folder / "folder").mkdir()
     os.mkfifo(folder / "pipe")
     assert neighbours() == []
-    folder.chmod(0o777)
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757, 0o777])
+def test_a_folder_in_which_others_can_take_files_away_is_not_read(folder: Path, mode: int) -> None:
+    running = Running("run", Path("/a"))
+    running.enter()
+    assert neighbours()
+    folder.chmod(mode)
     assert neighbours() == []
+    folder.chmod(mode | 0o1000)
+    assert neighbours()
+    running.leave()
+
+
+def test_a_folder_of_any_name_is_told_in_one_line() -> None:
+    assert str(Neighbour(1, "me", "run", "/a\nb\x1b[2J")) == "nodewise run of me (process 1), kept in /a\\x0ab\\x1b[2J"
+
+
+def test_a_link_in_the_place_of_the_turn_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    folder.mkdir()
+    (folder / "turn").symlink_to(tmp_path / "made")
+    with turn(lambda _: None):
+        assert not (tmp_path / "made").exists()
 
 
 def test_both_results_say_so(folder: Path, tmp_path: Path) -> None:

@@ -73,6 +73,14 @@ def test_it_is_never_open_to_others_not_even_for_a_moment(tmp_path: Path, monkey
     assert modes == [0o600]
 
 
+def test_what_a_killed_one_left_and_any_mask_are_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / f".{SECRETS}.{os.getpid()}.part").write_text("half")
+    with _mask(0o777):
+        write_secrets(tmp_path, {"TOKEN": ["x"]})
+    assert stat.S_IMODE((tmp_path / SECRETS).stat().st_mode) == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == [SECRETS]
+
+
 def test_a_link_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("theirs")
     (tmp_path / SECRETS).symlink_to(tmp_path / "elsewhere")

@@ -24,6 +24,7 @@ from nodewise.runner.price import COST, parse_price
 from nodewise.runner.ranks import read_over_ranks
 from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
 
+_LARGEST = (1 << 63) - 1
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: What no name of a file holds, and nearly every regular expression that is worth comparing.
 _PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
@@ -242,12 +243,12 @@ def pattern_of(given: str | re.Pattern[str], option: str) -> re.Pattern[str]:
 
 
 def _size(given: int | str) -> int:
-    if isinstance(given, int) and given >= 0:
-        return int(given)
     match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", str(given))
     if not match:
         raise InputError(f"not a size: {given!r}", "write it such as 4096, 512M or 2G (1024-based)")
-    return int(match[1]) * _SIZES[match[2]]
+    if len(match[1]) > 20 or (size := int(match[1]) * _SIZES[match[2]]) > _LARGEST:
+        raise InputError(f"no limit is as large: {given!r}", f"the largest is {_LARGEST}")
+    return size
 
 
 def _shown(text: str) -> Objective:

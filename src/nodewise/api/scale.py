@@ -205,7 +205,8 @@ def _counts(given: Counts, name: str) -> tuple[int, ...]:
     numbers = []
     for text in texts:
         if not re.fullmatch(r"[1-9]\d{0,6}", text.strip()) or int(text) > _MOST:
-            raise InputError(f"{name}: {text!r} is no number above zero", f"write it such as {name} 1,2,4,8 or 1..64*2")
+            wrong = "is no whole number from 1 to"
+            raise InputError(f"{name}: {text!r} {wrong} {_MOST}", f"write it such as {name} 1,2,4,8 or 1..64*2")
         numbers.append(int(text))
     return tuple(sorted(set(numbers)))
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 LARGEST = 1e100
 _LARGEST_WHOLE = 1 << 63
+_PIECE = 1 << 20
 _DEEPEST = 100
 #: The longest file that is read whole; those of a machine with thousands of processors have some megabytes.
 MOST_BYTES = 256 << 20
@@ -95,11 +96,15 @@ def _depth(value: Any) -> int:
 
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
     """The content of a regular file. Raises OSError; ValueError where it is no regular file or longer than `most` bytes."""
+    pieces, left = [], most
     with open_regular(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise ValueError(f"it has more than {most} bytes")
-    return data
+        # memory for all that it may have would be asked for at once
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            left -= len(piece)
+            if left < 0:
+                raise ValueError(f"it has more than {most} bytes")
+    return b"".join(pieces)
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import NodewiseError, StoreError
+from nodewise.base.escaping import visible
 from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def hand_out(
                 as_json(page)
                 sys.stdout.flush()
     if as_json is None:
-        print(f"report    {page}", file=file or sys.stdout)
+        print(f"report    {visible(str(page))}", file=file or sys.stdout)
 
 
 @contextmanager

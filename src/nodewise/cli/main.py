@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Others")
 #: The runner with its pipes, the experiment's files, and what Python opens besides.
 _FEWEST_FILES = 64
+#: Python with NumPy and a thread of its own for each processor.
+_LEAST_MEMORY = 256 << 20
 _LONGEST_SHOWN = 120
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _OF_THE_SYSTEM = {
@@ -249,6 +251,10 @@ def _missing(words: list[str]) -> tuple[str, str] | None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
         return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"
+    memory, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
+        least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
+        return f"only {memory >> 20} MiB of address space may be used, and {least}", "raise it: ulimit -v unlimited"
     try:
         Path.cwd()
     except OSError as problem:
@@ -278,23 +284,30 @@ def _run(words: list[str]) -> int:
     except BrokenPipeError:
         sys.stdout = None
         return 0
-    except OSError as problem:
-        # of the system's making: no space, no memory, no files or processes left
-        if problem.errno not in _OF_THE_SYSTEM:
-            return _defect(problem, words)
-        if "--traceback" in words:
-            traceback.print_exc()
-        name = str(problem.filename or "")
-        if not name:
-            # what is left of the answer would fail once more
-            sys.stdout = None if problem.errno in _NO_ROOM else sys.stdout
-            name = "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
-        on = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
-        _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
-        return ExitCode.BAD_INPUT
+    except (OSError, MemoryError) as problem:
+        return _of_the_system(problem, words)
     except Exception as problem:
         return ExitCode.INTERRUPTED if _of_an_interrupt(problem) else _defect(problem, words)
     return code if isinstance(code, int) else 0
+
+
+def _of_the_system(problem: OSError | MemoryError, words: list[str]) -> int:
+    """What is of the system's making: no space, no memory, no files or processes left."""
+    if isinstance(problem, OSError) and problem.errno not in _OF_THE_SYSTEM:
+        return _defect(problem, words)
+    if "--traceback" in words:
+        traceback.print_exc()
+    if isinstance(problem, MemoryError):
+        _complain("there is not enough memory for this", "raise `ulimit -v`, or the limit of the job or container")
+        return ExitCode.BAD_INPUT
+    name = str(problem.filename or "")
+    if not name:
+        # what is left of the answer would fail once more
+        sys.stdout = None if problem.errno in _NO_ROOM else sys.stdout
+        name = "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
+    on = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+    _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno or 0])
+    return ExitCode.BAD_INPUT
 
 
 def _of_an_interrupt(problem: BaseException | None) -> bool:

@@ -15,6 +15,9 @@ from nodewise.base.errors import InputError
 from nodewise.history.store import Series, Store
 from nodewise.statistics.changes import RATE, find_changes
 
+#: The first and the last second that have a date.
+_FIRST_S, _LAST_S = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
 #: A change of a level by no more than this share is not marked.
 LEAST = 0.01
 #: Series that are shown where no program is named.
@@ -179,4 +182,5 @@ def _point(row: tuple[Any, ...], began: str) -> TrendPoint:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    # a day may begin before the first or after the last that there is
+    return datetime.fromtimestamp(min(max(seconds, _FIRST_S), _LAST_S), UTC).isoformat(timespec="seconds")

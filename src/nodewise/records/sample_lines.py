@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from nodewise.base.bounded_json import open_regular, parse_json
+from nodewise.base.escaping import visible
 from nodewise.base.shapes import ShapeError, Within, fit
 from nodewise.records.columns import Records
 from nodewise.records.secret_file import Through
@@ -51,7 +52,7 @@ class Neighbour:
         return f"another experiment ran on this machine meanwhile: {self}"
 
     def __str__(self) -> str:
-        return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {self.directory}"
+        return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {visible(self.directory)}"
 
 
 class _Late(TypedDict):

@@ -192,15 +192,19 @@ class Options:
                     f"neither the command nor --build has {{{name}}}", f"write {{{name}}} where it belongs"
                 )
             found[name] = parameter_option(name, values)
+        self._check_filled(parameters)
+        for name, values in self._wanted.variables.items():
+            found[name] = environment_option(name, values, self._environment)
+        return list(found.values())
+
+    def _check_filled(self, parameters: Mapping[str, Sequence[str]]) -> None:
+        """Raises InputError where a word of the command has the form of a parameter, and others are given but not this one."""
         for word in self._command if self._wanted.parameters else ():
-            if names_in(word) - {*parameters} and word == f"{{{(name := word[1:-1])}}}":
+            if (name := word[1:-1]) in names_in(word) - {*parameters}:
                 raise InputError(
                     f"nothing is given for {word} in the command",
                     f"give -P {name}=…, or where the program is to have it as it is -P '{name}={word}'",
                 )
-        for name, values in self._wanted.variables.items():
-            found[name] = environment_option(name, values, self._environment)
-        return list(found.values())
 
     def _known(self, name: str) -> Option:
         axis = _KNOWN[name](self._machine, self._environment)
