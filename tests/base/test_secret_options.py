@@ -120,7 +120,7 @@ def _masked(words: list[str]) -> list[str]:
 
 def _put(words: list[str], secret: str) -> list[str]:
     return [
-        re.sub(r"(?<![A-Za-z-])S(?![A-Za-z])|(?<=-----)S(?=-----)|(?<=[opPuUkKAXcCEahwNs])S$", lambda _: secret, word)
+        re.sub(r"(?<![A-Za-z-])S(?![A-Za-z])|(?<=-----)S(?=-----)|(?<=[A-Za-z])S$", lambda _: secret, word)
         for word in words
     ]
 
