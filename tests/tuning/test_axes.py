@@ -35,7 +35,7 @@ def test_a_parameter_fills_its_place_and_the_first_value_is_the_baselines() -> N
 def test_a_parameter_without_a_place_is_refused() -> None:
     with pytest.raises(InputError, match=r"\{k\}"):
         _options("./app {n}", parameters={"k": ("1",)})
-    with pytest.raises(InputError, match="nothing is given for {k}"):
+    with pytest.raises(InputError, match=r"nothing is given for \{k\}"):
         _options("./app {n} {k}", parameters={"n": ("1",)})
     assert _options("./app {n} {k} {print}x", "", parameters={"n": ("1",), "k": ("{k}",)}).space.size == 1
     assert _options("./app {k}", "").space.size == 1

@@ -26,11 +26,12 @@ def test_a_study_is_its_table_its_headline_and_what_brings_a_peer_to_the_letter(
     result = with_row(study_result(), "absent", not_run="missing: pip install 'some[peers]'")
     lines = text_of("study", replace(result, conditions=("steal of 8%",), report_lines=("so it is",))).splitlines()
     assert lines[0] == f"{result.study}: {result.where}"
-    assert lines[-4:] == [result.headline, result.sentence, "condition: steal of 8%", "so it is"]
+    absent = "absent: not run: missing: pip install 'some[peers]'"
+    assert lines[-5:] == [result.headline, result.sentence, absent, "condition: steal of 8%", "so it is"]
     assert lines[1].split()[:3] == ["contender", "kind", "time"]
-    rows = {line.split()[0]: line for line in lines[2:-4]}
+    rows = {line.split()[0]: line for line in lines[2:-5]}
     assert list(rows) == [row.contender.split()[0] for row in result.rows]
-    assert "not run: missing: pip install 'some[peers]'" in rows["absent"]
+    assert rows["absent"].split() == ["absent", "peer", "not", "run"]
     assert rows["blocked"].split()[1:4] == ["variant", "25", "ms"] and "80%" in rows["blocked"]
     assert all(line == line.rstrip() for line in lines)
 
@@ -45,6 +46,16 @@ def test_of_a_study_that_was_run_twice_both_are_shown() -> None:
 def test_a_table_keeps_to_the_width(width: int) -> None:
     lines = text_of("study", study_result(), width=width).splitlines()
     assert max(map(len, lines[1:7])) <= width
+
+
+@pytest.mark.parametrize("width", range(40, 121, 4))
+def test_bars_are_as_long_as_their_shares_or_not_there(width: int) -> None:
+    lines = text_of("study", study_result(), width=width).splitlines()
+    table = lines[1 : 2 + len(study_result().rows)]
+    bars = {row.contender: line.count("█") for row, line in zip(study_result().rows, table[1:], strict=True)}
+    shares = {row.contender: row.share_of_limit or 0.0 for row in study_result().rows}
+    assert all(bars[a] <= bars[b] for a in bars for b in bars if shares[a] <= shares[b]), (bars, shares)
+    assert max(bars.values()) == (10 if width >= 100 else max(bars.values()))
 
 
 def test_a_kernel_above_its_roof_is_named() -> None:

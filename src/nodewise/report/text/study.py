@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from rich.markup import escape
+from rich.cells import cell_len
 from rich.table import Table
 
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.pages.study import peer_cell
 from nodewise.report.text.rows import drawn
 from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.study import StudyVerdict
+from nodewise.verdicts.study import StudyRow, StudyVerdict
 
 
 def study_text(stored: Stored[StudyVerdict], width: int) -> str:
@@ -18,26 +18,50 @@ def study_text(stored: Stored[StudyVerdict], width: int) -> str:
     return "\n\n".join(_one(result, width) for result in stored.verdicts)
 
 
-def _one(result: StudyVerdict, width: int) -> str:
-    table = Table(box=None, padding=(0, 2, 0, 0))
+#: The longest bar, and the shortest that still tells shares apart, in columns; columns lie so far apart.
+_BAR, _SHORT_BAR, _APART = 10, 4, 2
+
+
+def _table(result: StudyVerdict, width: int) -> Table:
     unit = result.rows[0].unit
-    for heading in ("contender", "kind", "time", unit, "to best peer", "share of limit", ""):
+    headings = ("contender", "kind", "time", unit, "to best peer", "of limit")
+    cells = {id(row): _cells(result, row) for row in result.rows}
+    widest = [max(map(cell_len, column)) for column in zip(headings, *cells.values(), strict=True)]
+    room = width - sum(widest) - _APART * len(headings)
+    longest = min(_BAR, room) if room >= _SHORT_BAR else 0
+    table = Table(box=None, padding=(0, _APART, 0, 0), pad_edge=False)
+    for heading in (*headings, ""):
         table.add_column(heading, justify="right" if heading in ("time", unit) else "left", no_wrap=bool(heading))
     for row in result.rows:
-        if row.seconds is None:
-            # in brackets there may be what looks like a style, such as the extra of a package
-            table.add_row(row.contender, row.kind, "", "", "", "", escape(f"not run: {row.not_run}"))
-            continue
         share = row.share_of_limit
-        kind = "for scale" if row.for_scale else row.kind.value
-        bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
-        shown = format_percent(share) if share is not None else ""
-        time = format_seconds(row.seconds)
-        table.add_row(row.contender, kind, time, f"{row.rate:.4g}", peer_cell(result, row), shown, bar)
+        last = "█" * max(1, round(longest * min(1.0, share))) if share is not None and longest else ""
+        table.add_row(*cells[id(row)], last)
+    return table
+
+
+def _cells(result: StudyVerdict, row: StudyRow) -> list[str]:
+    if row.seconds is None:
+        return [row.contender, row.kind, "not run", "", "", ""]
+    share = format_percent(row.share_of_limit) if row.share_of_limit is not None else ""
+    kind = "for scale" if row.for_scale else row.kind.value
+    return [row.contender, kind, format_seconds(row.seconds), f"{row.rate:.4g}", peer_cell(result, row), share]
+
+
+def _one(result: StudyVerdict, width: int) -> str:
     # next to the names there is no room
+    absent = [f"{row.contender}: not run: {row.not_run}" for row in result.rows if row.seconds is None]
     settings = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
     conditions = [f"condition: {condition}" for condition in result.conditions]
     head = f"{result.study}: {result.where}"
     return "\n".join(
-        [head, drawn(table, width), result.headline, result.sentence, *settings, *conditions, *result.report_lines]
+        [
+            head,
+            drawn(_table(result, width), width),
+            result.headline,
+            result.sentence,
+            *absent,
+            *settings,
+            *conditions,
+            *result.report_lines,
+        ]
     )
