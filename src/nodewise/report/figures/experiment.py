@@ -38,6 +38,7 @@ _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#9
 #: More lines than this cannot be distinguished; a name that is longer stands below the figure.
 _MOST_LINES, _LONG = 8, 30
 _PHASES = {"warm-up": "#767676", "search": "#56b4e9", "reduce": "#009e73", "confirm": ACCENT, "compare": ACCENT}
+_SHAPES = {"warm-up": "square", "search": "cross", "reduce": "diamond", "confirm": "circle", "compare": "circle"}
 
 
 def _rounded(value: float) -> float:
@@ -168,9 +169,8 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
     dots = chart_of(points).mark_point(filled=True, size=26, opacity=0.45)
     phases = [phase for phase in _PHASES if any(p["phase"] == phase for p in points)]
     # times of the search and of the comparison are minutes apart, and only the latter decide
-    kinds = {"search": "cross", "confirm": "circle"}
     if len(phases) > 1:
-        shapes = alt.Scale(domain=phases, range=[kinds.get(phase, "square") for phase in phases])
+        shapes = alt.Scale(domain=phases, range=[_SHAPES[phase] for phase in phases])
         dots = dots.encode(shape=alt.Shape("phase:N", title=None, scale=shapes))
     middle = chart_of(centres)
     chart = alt.layer(
