@@ -346,8 +346,10 @@ def test_an_anonymous_report_says_not_whose_it_is(nodewise: Command, app: str, t
     out = nodewise("report", "e", "--anonymous", "--json")
     assert out.returncode == 0 and json.loads(out.stdout)["runs"] > 8
     made = _made_of(tmp_path / "a") + out.stdout.encode()
-    assert nodewise("report", "e", "--anonymous").stdout.strip() == "e/report.html"
-    made += (tmp_path / "e/report.html").read_bytes()
+    before = Path(tmp_path / "e/report.html").read_bytes()
+    assert nodewise("report", "e", "--anonymous").stdout.strip() == "e/report-anonymous.html"
+    assert Path(tmp_path / "e/report.html").read_bytes() == before
+    made += (tmp_path / "e/report-anonymous.html").read_bytes()
     named = [
         "zuse17",
         "annabell",

@@ -84,7 +84,7 @@ def command(
 
     Rebuild the report of the experiment in DIRECTORY, of any kind, from what was kept of it.
 
-    Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
+    Without options the page is written to DIRECTORY/report.html (report-anonymous.html). Exports are for comparisons.
     """
     from nodewise.base.files import write_whole, write_within
     from nodewise.report.anonymous import FOLDER, Anonymous
@@ -104,7 +104,9 @@ def command(
     kind = stored.kind
     written = []
     if not any((html, pictures, csv_file, as_text, as_json, targets)):
-        written.append(write_within(directory, "report.html", kind.load("page")(stored)))
+        # the one with the names stays what it is
+        name = "report-anonymous.html" if anonymous else "report.html"
+        written.append(write_within(directory, name, kind.load("page")(stored)))
     if html:
         write_whole(html, kind.load("page")(stored))
         written.append(html)
