@@ -126,11 +126,17 @@ json as_json(const FrequencyTable& table) {
 // The commands at once, on one processor; the first exit code that is not 0.
 int run_together(const Asked& asked) {
     std::vector<pid_t> started;
+    const pid_t parent = getpid();
     for (const auto& command : asked.commands) {
         const pid_t child = fork();
         if (child == 0) {
-            // who started it may be killed
+            // who started it may be killed, and may have been just before
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) {
+                _exit(2);
+            }
+            // what each says of itself is no line of this sample, whose seconds are those of all
+            dup2(STDERR_FILENO, STDOUT_FILENO);
             cpu_set_t one;
             CPU_ZERO(&one);
             CPU_SET(static_cast<unsigned>(asked.processors[0]), &one);
@@ -168,7 +174,8 @@ int measure(const Asked& asked) {
     const int code = run_together(asked);
     const double seconds = now_s() - begin;
     const FrequencyTable counted = difference(before, nodewise::read_table(asked.sys, asked.processors[0]));
-    json made = {{"nodewise", 1}, {"seconds", seconds}};
+    // a line of the protocol begins with its version
+    nlohmann::ordered_json made = {{"nodewise", 1}, {"seconds", seconds}};
     if (counted.there) {
         const std::int64_t top = counted.time_in_state.rbegin()->first;
         std::int64_t into_top = 0;

@@ -35,11 +35,23 @@ bool asked_to_end() {
 }
 
 // A process that waits until the pipe closes without a word, and then puts back. It shares neither session nor group
-// with who may be killed along with the guard.
+// with who may be killed along with the guard, and it is so far when this comes back.
 pid_t start_keeper(const std::array<int, 2>& ends, const Change& change) {
+    std::array<int, 2> ready{};
+    if (pipe2(ready.data(), O_CLOEXEC) != 0) {
+        return -1;
+    }
     const pid_t keeper = fork();
     if (keeper != 0) {
-        return keeper;
+        close(ready[1]);
+        char word = 0;
+        ssize_t got = 0;
+        do {
+            got = keeper > 0 ? read(ready[0], &word, 1) : 0;
+        } while (got < 0 && errno == EINTR);
+        close(ready[0]);
+        // one that ended before it could say so puts nothing back
+        return got == 1 ? keeper : -1;
     }
     setsid();
     prctl(PR_SET_NAME, kKeeper);
@@ -47,6 +59,10 @@ pid_t start_keeper(const std::array<int, 2>& ends, const Change& change) {
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
         std::signal(signal, SIG_IGN);
     }
+    const char here = 1;
+    [[maybe_unused]] const ssize_t told = write(ready[1], &here, 1);
+    close(ready[0]);
+    close(ready[1]);
     // whoever reads the guard's output must not wait for this process
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
@@ -83,9 +99,14 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
     bool ended = false;
     try {
         change.make();
+        const pid_t guard = getpid();
         const pid_t server = asked_to_end() || getppid() != parent ? -1 : fork();
         if (server == 0) {
+            // the guard may be killed, and may have been just before
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != guard) {
+                _exit(128 + SIGTERM);
+            }
             pthread_sigmask(SIG_SETMASK, &before, nullptr);
             close(ends[1]);
             _exit(serve(-1));
