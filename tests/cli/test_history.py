@@ -131,7 +131,7 @@ def test_it_is_asked_by_program_machine_and_day(nodewise_here: Command, place: P
     assert "2023-12-23 22:13  00000000  run" in shown.stdout
     marked = nodewise_here("history", "solver", "--all").stdout
     assert "! 1.20× slower since 00000000 of 2023-12-04: regression, at #21" in marked
-    assert "at most 5% have a mark" in marked
+    assert "at most 5% of trends get one" in marked
     none = nodewise_here("history", "solver", "--machine", "node9")
     assert none.returncode == 2
     assert "nothing of solver on node9" in none.stderr

@@ -34,8 +34,8 @@ def trends_shown(trends: Trends) -> tuple[dict[str, Any], dict[str, Any]]:
         "tone": "" if not marks or any(m.word is Word.REGRESSION for m in marks) else "faster",
         "trends": [_shown(i, t) for i, t in enumerate(trends.trends)],
         "limits": [
-            f"changes of a level by more than {format_percent(trends.within)} are marked; of trends that do not change at most "
-            f"{format_percent(trends.rate)} have a mark, also where neighbours in time are alike (an autocorrelation up to 0.5)",
+            f"changes of a level by more than {format_percent(trends.within)} are marked; by chance alone at most "
+            f"{format_percent(trends.rate)} of trends get a mark, also where neighbours in time are alike (an autocorrelation up to 0.5)",
             "a mark says that the level changed there, not why: the program, the machine and its other users all have a part in it",
             f"of fewer than twelve experiments nothing is marked; of more than {MOST_POINTS} an even choice is drawn, and all count",
             *([f"{trends.left_out} more trends are not on this page: --all adds them"] if trends.left_out else []),

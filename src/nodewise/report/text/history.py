@@ -39,8 +39,8 @@ def trends_text(trends: Trends, width: int = 80, everything: bool = False) -> st
 
 def _of_marks(trends: Trends) -> str:
     return (
-        f"Marked are changes of more than {format_percent(trends.within)}: of trends that do not change at most "
-        f"{format_percent(trends.rate)} have a mark. What changed, the program or its machine, a mark does not say."
+        f"Marked are changes of more than {format_percent(trends.within)}: by chance alone at most "
+        f"{format_percent(trends.rate)} of trends get one. What changed, the program or its machine, a mark does not say."
     )
 
 

@@ -59,5 +59,5 @@ def _gain_from(verdict: TuneVerdict) -> str:
     shares = sorted(((name, share) for name, share in verdict.axes.items() if share), key=lambda item: -item[1])
     if not shares:
         return "several axes together: there were too few runs to distinguish them"
-    known = ", ".join(f"{name} {format_percent(share)}" for name, share in shares)
+    known = ", ".join(f"{name} {format_percent(share)}{' of it' * (i == 0)}" for i, (name, share) in enumerate(shares))
     return f"{known}; not distinguished: {', '.join(verdict.unseparated)}" if verdict.unseparated else known
