@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
@@ -64,9 +65,15 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     order, socket = _distribution(options.get("distribution", "*"), job)
     notes = [_MODEL]
     bind, argument = _bind(options.get("bind"))
+    per_core = _per_core(options, notes)
     if bind == "auto":
         bind = "cores"
         notes.append("without --cpu-bind the cluster's configuration decides: cores are shown")
+    if "overcommit" not in options:
+        # where a list says what a task is bound to, it claims no more than --cpus-per-task says
+        of_shares = bind in ("threads", "cores", "sockets", "ldoms")
+        claiming = job if of_shares or "threads" in options else replace(job, threads=1)
+        _check_room(machine, claiming, per_core, bind)
     if argument is not None:
         zones, more = _listed(machine, bind, argument, job.per_node)
         return job.floating("slurm", zones, order), notes + more
@@ -74,17 +81,37 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         nodes_there = objects_or_larger(machine, "numa")
         zones = [tuple(sorted(nodes_there[r % len(nodes_there)])) for r in range(job.per_node)]
         return job.floating("slurm", zones, order), notes
-    per_core = _per_core(options, notes)
     widest = max(len(core) for core in objects(machine, "core"))
     if widest > _ASKED_OF and bind != "none" and job.threads % widest:
         notes.append(
             f"on cores of {widest} hardware threads srun gives tasks that do not fill their cores a share of fewer ones, which "
             "is not modelled: ask for whole cores, or bind by --to slurm's list"
         )
-    zones = _automatic(machine, bind, socket, job, per_core, "overcommit" in options)
     if bind == "none":
         zones = [tuple(sorted(machine.allowed))] * job.per_node
+    else:
+        zones = _automatic(machine, bind, socket, job, per_core)
     return job.floating("slurm", zones, order), notes
+
+
+def _claim(machine: Machine, job: Job, per_core: int | None) -> tuple[int, int]:
+    """How many hardware threads of a core count, and how many processors a task of whole cores claims."""
+    counted = per_core or max(map(len, objects(machine, "core")))
+    return counted, -(-job.threads // counted) * counted
+
+
+def _check_room(machine: Machine, job: Job, per_core: int | None, bind: str) -> None:
+    """Raises InputError where srun makes no step: its tasks claim more processors than there are, whatever they are bound to."""
+    counted, need = _claim(machine, job, per_core)
+    # tasks of one processor share cores, and not all bindings are to whole ones
+    if job.threads == 1 or bind not in ("cores", "sockets", "ldoms"):
+        need = job.threads
+    room = sum(min(len(core), counted) for core in objects(machine, "core"))
+    if need * job.per_node > room:
+        raise InputError(
+            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
+            "ask for fewer, or add --overcommit",
+        )
 
 
 def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
@@ -176,9 +203,7 @@ def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tu
     return [zones[r % len(zones)] for r in range(ranks)], notes
 
 
-def _automatic(
-    machine: Machine, bind: str, how: str, job: Job, per_core: int | None, overcommit: bool
-) -> list[tuple[int, ...]]:
+def _automatic(machine: Machine, bind: str, how: str, job: Job, per_core: int | None) -> list[tuple[int, ...]]:
     """Tasks take as many processors as they have threads, whole cores but for --cpu-bind=threads, and are bound to those.
 
     Bound to sockets they may use what the step has of those: srun -c takes no more than it asks for.
@@ -186,15 +211,9 @@ def _automatic(
     cores = objects(machine, "core")
     of = {p: core for core in cores for p in core}
     sockets = [list(dict.fromkeys(of[p] for p in pus)) for pus in objects_or_larger(machine, "package")]
-    counted = per_core or max(map(len, cores))
-    need = job.threads if bind == "threads" else -(-job.threads // counted) * counted
+    counted, whole_claim = _claim(machine, job, per_core)
+    need = job.threads if bind == "threads" else whole_claim
     shared = job.threads == 1 and counted > 1
-    room = sum(min(len(core), counted) for socket in sockets for core in socket)
-    if need * job.per_node > room and not overcommit and not (shared and bind != "threads"):
-        raise InputError(
-            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
-            "ask for fewer, or add --overcommit",
-        )
     # as many tasks of one processor as there are cores get all of them, others as few as hold them
     few = len(cores) if job.per_node == len(cores) else -(-job.per_node // counted)
     if how == "fcyclic":
@@ -312,6 +331,9 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     ]
     # with --cpus-per-task a step has no more than it asks for, and srun refuses masks beyond that
     words += ["--whole", f"--cpu-bind={bind}"]
+    if placement.per_node > len(machine.allowed):
+        # a task claims a processor, whatever it is bound to
+        words.insert(-1, "--overcommit")
     notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
         return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)
