@@ -276,6 +276,15 @@ def test_a_mask_of_taskset_is_reported():
     assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr
 
 
+@pytest.mark.parametrize("policy", ["compact", "scatter", "spread"])
+def test_how_many_levels_are_active_stands_beside_a_policy(policy):
+    plain = places(policy, "--threads", "2,2", *TWO)
+    assert places(policy, "--threads", "2,2", "--max-active-levels", "2", *TWO)["places"] == plain["places"]
+    outer = places(policy, "--threads", "2,2", "--max-active-levels", "1", *TWO)
+    assert outer["levels"] == [2, 1] and outer["threads"] == 2
+    assert place(policy, "--max-active-levels", "x", *TWO).returncode == 2
+
+
 @pytest.mark.parametrize("word", ["spread", "close"])
 def test_what_openmp_calls_its_policies_is_placed_over_cores(word):
     named = places(word, *TWO, "--threads", "4")["places"]

@@ -19,7 +19,7 @@ from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, 
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES, active
 from nodewise.placement.policies import POLICIES, describe_policy
-from nodewise.placement.registry import all_texts
+from nodewise.placement.registry import all_texts, placing
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
 from nodewise.runner.memory import huge_page_environment, interleave_weights
@@ -74,11 +74,11 @@ def request_of(
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
         if value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
-    if policy in BINDINGS and all(text is None for text in texts.values()):
+    if policy in BINDINGS and not placing(texts):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
     if policy is not None:
         describe_policy(policy)
-    if near and policy is None and all(text is None for text in texts.values()):
+    if near and policy is None and not placing(texts):
         # near a device, and else as the system likes
         policy = "os"
     request = Request(policy, zones, runtime, near, **texts)

@@ -256,12 +256,14 @@ def _request(
     """
     from nodewise.api.place import request_of
     from nodewise.placement.policies import POLICIES
+    from nodewise.placement.registry import placing
 
     near = asked["near"]
     texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime", "near")}
     policy, rest = None, words
-    _check_one_policy(words, any(text is not None for text in texts.values()))
-    if words and all(text is None for text in texts.values()):
+    by_text = placing(texts)
+    _check_one_policy(words, by_text)
+    if words and not by_text:
         alone = (only_memory or bool(near)) and words[0] not in POLICIES
         if not alone:
             _check_policy_first(words)
