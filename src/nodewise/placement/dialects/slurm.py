@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import Beside, job_from, read_options, whole, words_of
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
@@ -32,6 +32,33 @@ _OPTIONS = {
     "--exclusive": "exclusive",
     "-O": "overcommit",
 }
+#: What srun(1) has besides: on the job, its nodes' names, memory, input and output.
+_BESIDE = Beside(
+    words_of(
+        "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
+        "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
+        "--propagate --exclude-none",
+        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -w -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
+        "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
+        "--dependency --epilog --error --exclude --export --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-task "
+        "--gres --input --jobid --job-name --licenses --mail-type --mail-user --mcs-label --mem --mem-per-cpu --mem-per-gpu "
+        "--mpi --msg-timeout --network --nodefile --nodelist --open-mode --output --partition --power --prefer --priority "
+        "--profile --prolog --qos --relative -r --reservation --signal --slurmd-debug --switches --task-epilog --task-prolog "
+        "--threads --time --time-min --tmp --uid --wait --wckey --x11",
+    ),
+    unmodelled=(
+        *(
+            "--ntasks-per-socket",
+            "--ntasks-per-core",
+            "--ntasks-per-gpu",
+            "--sockets-per-node",
+            "--cores-per-socket",
+            "-B",
+        ),
+        *("--extra-node-info", "--core-spec", "-S", "--thread-spec", "--cpus-per-gpu", "--mem-bind", "--gres-flags"),
+        *("--multi-prog", "--het-group", "--spread-job", "--use-min-nodes", "--tres-bind"),
+    ),
+)
 _MODEL = "modelled is Slurm 22.05, whose srun was asked, in an allocation of the whole node"
 #: The most hardware threads of a core that its answers were asked for.
 _ASKED_OF = 2
@@ -55,7 +82,9 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or a word that is not known, and where tasks ask for more than there is.
     """
-    options = read_options("srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"))
+    options, passed = read_options(
+        "srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"), beside=_BESIDE
+    )
     if "nodes" in options:
         nodes = whole("srun", "--nodes", options["nodes"])
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
@@ -63,7 +92,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         job = Job(job.threads, ranks or per_node * nodes, nodes)
     job = job_from("srun", options, job)
     order, socket = _distribution(options.get("distribution", "*"), job)
-    notes = [_MODEL]
+    notes = [_MODEL, *passed]
     bind, argument = _bind(options.get("bind"))
     per_core = _per_core(options, notes)
     if bind == "auto":
