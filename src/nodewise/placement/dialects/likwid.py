@@ -43,6 +43,8 @@ def _domains(machine: Machine, letter: str) -> list[tuple[int, ...]]:
 def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
     """The processors that an expression lists, in order, and notes. Raises InputError with the column."""
     scanner = Scanner("likwid expression", text)
+    # as it stands in a command line
+    scanner.word(r"(likwid-pin\s+)?-[cC](?=[\s\w])")
     found: list[int] = []
     notes: list[str] = []
     whole, limit = "", len(machine.pus)
