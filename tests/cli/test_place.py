@@ -276,6 +276,25 @@ def test_a_mask_of_taskset_is_reported():
     assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "threads", "last"),
+    [
+        (["--taskset", "-c 0-15", "--threads", "20"], "0–19", 20),
+        (["--hwloc", "package:0-1"], "0–15", 16),
+        (["os", "--threads", "4"], "0–3", 4),
+        (["--runtime", "gnu", "--places", "{0:16}", "--bind", "close"], "0–15", 16),
+        (["--numactl", "--physcpubind=all", "--threads", "3"], "0–2", 3),
+    ],
+)
+def test_what_is_planned_is_shown_where_it_is_the_whole_machine_too(words, threads, last):
+    done = place(*words, *TWO)
+    assert done.returncode == 0, done.stderr
+    assert f"threads {threads} may move on processors 0-15\n" in done.stdout
+    assert done.stdout.splitlines()[-1] == f"launch     OMP_NUM_THREADS={last} PROGRAM"
+    with_memory = place(*words, "--memory", "interleave:0", *TWO).stdout
+    assert with_memory.splitlines()[-1] == f"launch     OMP_NUM_THREADS={last} numactl --interleave=0 PROGRAM"
+
+
 @pytest.mark.parametrize("policy", ["compact", "scatter", "spread"])
 def test_how_many_levels_are_active_stands_beside_a_policy(policy):
     plain = places(policy, "--threads", "2,2", *TWO)

@@ -28,7 +28,7 @@ from nodewise.verdicts.place import PlaceOutput, is_bound
 
 @dataclass(frozen=True)
 class Placed:
-    """A job as it was asked for, and where it sits; `traps` are what would surprise its user."""
+    """A job as it was asked for, and where it sits; `traps` are what would surprise its user; `counted`: its number of threads was asked for."""
 
     machine: Machine
     request: Request
@@ -36,6 +36,7 @@ class Placed:
     resolved: Resolved
     pages: tuple[MemoryPolicy | None, str]
     traps: tuple[Trap, ...] = ()
+    counted: bool = False
 
     def output(self) -> PlaceOutput:
         """The places."""
@@ -60,6 +61,7 @@ class Placed:
             machine=self.machine,
             placement=placement,
             pages=self.pages,
+            counted=self.counted,
         )
 
 
@@ -116,7 +118,9 @@ def prepare_place(
     policy = _policy(machine, memory, resolved)
     inherited = os.environ if machine.live else None
     traps = () if untouched else tuple(find_traps(machine, resolved.placement, request, inherited))
-    return Placed(machine, request, job, resolved, (policy, huge_pages), traps)
+    # `os` alone asks for nothing
+    counted = not untouched and (threads is not None or request.policy != "os")
+    return Placed(machine, request, job, resolved, (policy, huge_pages), traps, counted)
 
 
 def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:

@@ -30,7 +30,7 @@ def words_of(*by_number: str) -> dict[str, int]:
     return {option: number for number, options in enumerate(by_number) for option in options.split()}
 
 
-def read_options(
+def options_and_notes(
     launcher: str,
     text: str,
     known: Mapping[str, str],
@@ -83,6 +83,13 @@ def read_options(
         found[name] = value
     named = ", ".join(dict.fromkeys(passed))
     return found, [f"{launcher}: passed over, as it says nothing of placement: {named}"] if named else []
+
+
+def read_options(
+    launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str | None = None
+) -> dict[str, str]:
+    """The options of a text as `options_and_notes` reads them, for a launcher of which no others are known. Raises InputError as it does."""
+    return options_and_notes(launcher, text, known, bare, alias)[0]
 
 
 def _parted(word: str, known: Mapping[str, str], beside: Beside) -> tuple[str, str, str]:

@@ -226,7 +226,7 @@ def command(
 
         print(json.dumps(encode(found)))
         return
-    _show(machine, placement, request, explained, compared)
+    _show(machine, placement, request, explained, compared, untouched)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
 
@@ -378,19 +378,22 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
 
 
 def _show(
-    machine: Machine, placement: Placement, request: Request, explained: bool, compared: Placement | None
+    machine: Machine,
+    placement: Placement,
+    request: Request,
+    explained: bool,
+    compared: Placement | None,
+    untouched: bool,
 ) -> None:
     from nodewise.placement.explain import explain
     from nodewise.report.text.machine import machine_text
     from nodewise.report.text.placements import compare_text
-    from nodewise.verdicts.place import is_bound
 
-    bound = is_bound(machine, placement)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
-    print(machine_text(machine, placement if bound else None, width, colour))
+    print(machine_text(machine, None if untouched else placement, width, colour))
     if compared is not None:
-        print(machine_text(machine, compared if is_bound(machine, compared) else None, width, colour))
+        print(machine_text(machine, compared, width, colour))
         print(compare_text(machine, placement, compared, (placement.policy, compared.policy)))
     if explained:
         print()

@@ -9,7 +9,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import Beside, job_from, read_options, whole, words_of
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
@@ -38,7 +38,7 @@ _MODEL = "modelled from aprun's manual, with whole nodes"
 
 def read_aprun(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
     """Where aprun puts processing elements and their threads. Raises InputError for an option that is not known."""
-    options, passed = read_options("aprun", text, _OPTIONS, ("strict",), beside=_BESIDE)
+    options, passed = options_and_notes("aprun", text, _OPTIONS, ("strict",), beside=_BESIDE)
     job = job_from("aprun", options, job)
     notes = [_MODEL, *passed]
     bind = options.get("bind", "cpu")

@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import Beside, job_from, read_options, whole, words_of
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import WORDS, word
 from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
@@ -43,7 +43,7 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or an object that is not known.
     """
-    options, passed = read_options("mpiexec", text, _OPTIONS, alias="mpirun", beside=_BESIDE)
+    options, passed = options_and_notes("mpiexec", text, _OPTIONS, alias="mpirun", beside=_BESIDE)
     job = job_from("mpiexec", options, job)
     notes = [_MODEL, *passed]
     bind = options.get("bind", "none")

@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import WORDS, deal, word
 from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.open_mpi_options import BESIDE
@@ -68,7 +68,7 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
     """
-    options, passed = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
     job = job_from("mpirun", options, job)
     # as many as two ranks are mapped by core, more by NUMA node
     few = "hwthread" if "hwthreads" in options else "core"

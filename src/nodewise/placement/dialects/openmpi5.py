@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
 from nodewise.placement.open_mpi_options import BESIDE
@@ -46,7 +46,7 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
-    options, passed = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
     job = job_from("mpirun", options, job)
     plan = _plan(machine, _mapping(options), options, job.ranks)
     zones = seat(machine, plan, job.per_node)

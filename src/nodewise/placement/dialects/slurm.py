@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import Beside, job_from, read_options, whole, words_of
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
@@ -82,7 +82,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or a word that is not known, and where tasks ask for more than there is.
     """
-    options, passed = read_options(
+    options, passed = options_and_notes(
         "srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"), beside=_BESIDE
     )
     if "nodes" in options:
