@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -103,6 +104,25 @@ def test_files_are_written_where_asked(tmp_path):
     )
 
 
+@pytest.mark.parametrize("folder", ["new", "a b/c", "."])
+@pytest.mark.parametrize(
+    ("dialect", "words", "named"),
+    [
+        ("openmpi4", ["--ranks", "20"], "--rankfile {}/rankfile"),
+        ("openmpi5", ["--ranks", "20"], "--map-by rankfile:file={}/rankfile"),
+        ("slurm", ["--ranks", "3", "--nodes", "3", "--hosts", "a,b,c"], "SLURM_HOSTFILE={}/hostfile"),
+        ("mpich", ["--ranks", "4", "--nodes", "2"], "-f {}/hostfile"),
+        ("omp", ["--ranks", "2", "--threads", "3"], "{}/place-rank.sh"),
+    ],
+)
+def test_the_line_names_files_where_they_are(tmp_path, folder, dialect, words, named):
+    where = (tmp_path / folder).resolve()
+    done = place("balanced", "--threads", "1", *words, *TWO, "--to", dialect, "--files", str(where))
+    assert done.returncode == 0, done.stderr
+    assert named.format(where) in " ".join(shlex.split(done.stdout))
+    assert (where / named.rpartition("/")[2]).is_file()
+
+
 def test_explain_and_traps_are_reported():
     done = place(
         "--places", "cores", "--bind", "close", "--ranks", "4", "--threads", "2", "--zones", "none", "--explain", *TWO
@@ -123,6 +143,7 @@ def test_explain_and_traps_are_reported():
         (["--runtime", "x", "compact"], "--runtime 'x'"),
         (["compact", "--to", "klingon"], "unknown dialect"),
         (["compact", "--threads", "0"], "cannot place 0 threads"),
+        (["compact", "--ranks", "0"], "cannot place 0 ranks"),
         (["compact", "--nodes", "3"], "do not fill 3 nodes"),
         (["--slurm", "--cpu-bind=cores"], "no number of ranks is given"),
         (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 nodes"),

@@ -32,7 +32,8 @@ def test_what_starts_a_program_so() -> None:
     free = _place("os", threads=2)
     policy = read_memory(MACHINE, "interleave:0-1")
     with_memory = replace(free, pages=(policy, "default")).launch()
-    assert with_memory is not None and with_memory.words == ("numactl", "--interleave=0-1") and with_memory.env == {}
+    assert with_memory is not None and with_memory.words == ("numactl", "--interleave=0-1")
+    assert with_memory.env == {"OMP_NUM_THREADS": "2"}
     assert replace(free, pages=(None, "transparent")).launch() is not None
 
 

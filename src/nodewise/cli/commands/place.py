@@ -234,6 +234,8 @@ def command(
 def _check_together(context: click.Context, compared: bool) -> None:
     """Raises InputError for options that would do nothing next to others."""
     given = given_options(context)
+    if "ranks" in given and context.params["ranks"] == 0:
+        raise InputError("cannot place 0 ranks", "give a number from 1, or leave --ranks out for one process")
     if "dialect" not in given:
         refuse_ignored(context, "it is for what --to writes", ("files", "hosts"))
     for name in ("dialect", "as_json"):
@@ -360,6 +362,7 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     from nodewise.base.files import write_whole
 
     if folder is not None and rendering.files:
+        rendering = rendering.located(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
