@@ -11,6 +11,7 @@ from math import prod
 from nodewise.api.caller import question
 from nodewise.api.given import Processors, StrPath
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Trap
@@ -18,7 +19,7 @@ from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES, active
-from nodewise.placement.policies import POLICIES, describe_policy
+from nodewise.placement.policies import POLICIES
 from nodewise.placement.registry import all_texts, placing
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
@@ -67,6 +68,18 @@ class Placed:
 
 #: What OMP_PROC_BIND calls its two policies; over cores they are placements, too.
 BINDINGS = ("spread", "close")
+#: All that a placement can be asked for by one word.
+NAMED = (*POLICIES, *BINDINGS)
+
+
+def check_policy(policy: str) -> None:
+    """Raises InputError for a word that is no policy."""
+    if policy not in NAMED:
+        raise InputError(
+            f"unknown placement: {policy!r}{meant(policy, NAMED)}", f"the placements are {', '.join(NAMED)}"
+        )
+    if policy in BINDINGS:
+        raise InputError(f"the policy {policy} and a text both say where threads go", "give one of them")
 
 
 def request_of(
@@ -79,7 +92,7 @@ def request_of(
     if policy in BINDINGS and not placing(texts):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
     if policy is not None:
-        describe_policy(policy)
+        check_policy(policy)
     if near and policy is None and not placing(texts):
         # near a device, and else as the system likes
         policy = "os"
@@ -87,7 +100,7 @@ def request_of(
     if not request.given():
         raise InputError(
             "nothing says where threads are to go",
-            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
+            f"name a policy ({', '.join(NAMED)}) or a text, such as --places cores",
         )
     return request
 

@@ -294,7 +294,7 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
 
 def _check_policy_first(words: tuple[str, ...]) -> None:
     """Raises InputError where the first word is not meant as a policy: it stands behind --, is a program, or binds by a text."""
-    from nodewise.api.place import BINDINGS
+    from nodewise.api.place import BINDINGS, NAMED
     from nodewise.placement.policies import POLICIES
 
     line = shlex.join(words)
@@ -302,12 +302,12 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
     if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and shutil.which(words[0])):
         raise InputError(
             f"nothing says where the threads of {words[0]} are to go",
-            f"name a policy ({', '.join(POLICIES)}) before --: nodewise place compact -- {line}",
+            f"name a policy ({', '.join(NAMED)}) before --: nodewise place compact -- {line}",
         )
     if words[0].lower() in _BINDINGS and words[0] not in BINDINGS:
         raise InputError(
             f"{words[0]} is no policy, but what OMP_PROC_BIND says; is --bind {words[0]} meant?",
-            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(POLICIES)}",
+            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(NAMED)}",
         )
 
 
