@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -103,6 +104,25 @@ def test_files_are_written_where_asked(tmp_path):
     )
 
 
+@pytest.mark.parametrize("folder", ["new", "a b/c", "."])
+@pytest.mark.parametrize(
+    ("dialect", "words", "named"),
+    [
+        ("openmpi4", ["--ranks", "20"], "--rankfile {}/rankfile"),
+        ("openmpi5", ["--ranks", "20"], "--map-by rankfile:file={}/rankfile"),
+        ("slurm", ["--ranks", "3", "--nodes", "3", "--hosts", "a,b,c"], "SLURM_HOSTFILE={}/hostfile"),
+        ("mpich", ["--ranks", "4", "--nodes", "2"], "-f {}/hostfile"),
+        ("omp", ["--ranks", "2", "--threads", "3"], "{}/place-rank.sh"),
+    ],
+)
+def test_the_line_names_files_where_they_are(tmp_path, folder, dialect, words, named):
+    where = (tmp_path / folder).resolve()
+    done = place("balanced", "--threads", "1", *words, *TWO, "--to", dialect, "--files", str(where))
+    assert done.returncode == 0, done.stderr
+    assert named.format(where) in " ".join(shlex.split(done.stdout))
+    assert (where / named.rpartition("/")[2]).is_file()
+
+
 def test_explain_and_traps_are_reported():
     done = place(
         "--places", "cores", "--bind", "close", "--ranks", "4", "--threads", "2", "--zones", "none", "--explain", *TWO
@@ -122,7 +142,16 @@ def test_explain_and_traps_are_reported():
         (["--zones", "x", "compact"], "--zones 'x'"),
         (["--runtime", "x", "compact"], "--runtime 'x'"),
         (["compact", "--to", "klingon"], "unknown dialect"),
+        (["compact", "--to", "OMP"], "unknown dialect: 'OMP'; is omp meant?"),
+        (["compact", "--to", "omp,likwid"], "one is written at a time"),
+        (["scater"], "the placements are compact, scatter, balanced, os, spread, close"),
+        (["spraed"], "is spread meant?"),
+        ([], "(compact, scatter, balanced, os, spread, close)"),
+        (["compact", "-threads", "4"], "is --threads meant?"),
+        (["compact", "-ranks=4"], "is --ranks meant?"),
+        (["--from", "omp"], "each dialect is read by an option of its own: --"),
         (["compact", "--threads", "0"], "cannot place 0 threads"),
+        (["compact", "--ranks", "0"], "cannot place 0 ranks"),
         (["compact", "--nodes", "3"], "do not fill 3 nodes"),
         (["--slurm", "--cpu-bind=cores"], "no number of ranks is given"),
         (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 nodes"),
@@ -274,6 +303,34 @@ def test_a_mask_of_taskset_is_reported():
     done = place("--taskset", "7", "--threads", "3", "--json", "--machine", "synthetic:core:8 pu:1")
     assert json.loads(done.stdout)["places"] == [[0, 1, 2]] * 3
     assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "threads", "last"),
+    [
+        (["--taskset", "-c 0-15", "--threads", "20"], "0–19", 20),
+        (["--hwloc", "package:0-1"], "0–15", 16),
+        (["os", "--threads", "4"], "0–3", 4),
+        (["--runtime", "gnu", "--places", "{0:16}", "--bind", "close"], "0–15", 16),
+        (["--numactl", "--physcpubind=all", "--threads", "3"], "0–2", 3),
+    ],
+)
+def test_what_is_planned_is_shown_where_it_is_the_whole_machine_too(words, threads, last):
+    done = place(*words, *TWO)
+    assert done.returncode == 0, done.stderr
+    assert f"threads {threads} may move on processors 0-15\n" in done.stdout
+    assert done.stdout.splitlines()[-1] == f"launch     OMP_NUM_THREADS={last} PROGRAM"
+    with_memory = place(*words, "--memory", "interleave:0", *TWO).stdout
+    assert with_memory.splitlines()[-1] == f"launch     OMP_NUM_THREADS={last} numactl --interleave=0 PROGRAM"
+
+
+@pytest.mark.parametrize("policy", ["compact", "scatter", "spread"])
+def test_how_many_levels_are_active_stands_beside_a_policy(policy):
+    plain = places(policy, "--threads", "2,2", *TWO)
+    assert places(policy, "--threads", "2,2", "--max-active-levels", "2", *TWO)["places"] == plain["places"]
+    outer = places(policy, "--threads", "2,2", "--max-active-levels", "1", *TWO)
+    assert outer["levels"] == [2, 1] and outer["threads"] == 2
+    assert place(policy, "--max-active-levels", "x", *TWO).returncode == 2
 
 
 @pytest.mark.parametrize("word", ["spread", "close"])

@@ -314,7 +314,7 @@ def test_slurm_binds_to_what_holds_a_tasks_cores():
         ("--cpu-bind=mask_cpu:zz", "no entry"),
         ("--distribution=arbitrary", "file of hosts"),
         ("--distribution=block:pear", "no 'pear'"),
-        ("--gres=gpu:1", "no option on placement"),
+        ("--ntasks-per-socket=1", "bears on placement"),
         ("--cpu-bind", "needs a value"),
         ("--cpu-bind=cores -n 40 -c 2", "refuses 40 tasks"),
         ("--ntasks=x", "no number"),
@@ -368,7 +368,7 @@ def test_open_mpi_4_numbers_ranks_over_nodes():
         ("--bind-to pear", 2, "'pear' is not known"),
         ("--map-by ppr:1:socket", 3, "not 3"),
         ("-n 3", 2, "3 ranks in its options, and 2"),
-        ("./solver", 2, "no option on placement"),
+        ("./solver", 2, "leave out the program|no option"),
     ],
 )
 def test_open_mpi_4_refuses(text, ranks, message):
@@ -418,7 +418,7 @@ def test_aprun(text, expected):
         ("-d 2", "no number of ranks is given"),
         ("-n 9 -d 4", "refuses 9 elements"),
         ("-n 2 -cc 1-", "column 3"),
-        ("-n 1 -q", "no option"),
+        ("-n 1 -y", "not known here"),
     ],
 )
 def test_aprun_refuses(text, message):

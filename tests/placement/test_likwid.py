@@ -3,12 +3,15 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.placement.dialects.likwid import read_likwid
+from nodewise.placement.dialects.likwid import read_likwid, write_likwid
+from nodewise.placement.rendering import NotExpressibleError
 from tests.placement.likwid_answers import difference
 from tests.placement.runtimes.mpirun5 import machine_of
 
@@ -54,3 +57,55 @@ def test_a_range_down_to_zero_is_warned_of() -> None:
     machine = machine_of("pack:1 numa:1 core:4 pu:1")
     assert any("likwid 5.5 runs past the end of its list at 3-0" in note for note in read_likwid(machine, "3-0")[1])
     assert read_likwid(machine, "0-1,3-2") == ([0, 1, 3, 2], [])
+
+
+@pytest.mark.parametrize(
+    ("machine", "numbers", "written"),
+    [
+        ("pack:1 core:2 pu:1", [0, 1, 0, 1, 0], "0,1"),
+        ("pack:1 core:2 pu:1", [1, 1, 1], "1"),
+        ("pack:1 core:2 pu:1", [0, 0], "0,0"),
+        ("pack:1 core:4 pu:1", [3, 1, 2, 3, 1, 2, 3], "3,1,2"),
+        ("pack:1 core:16 pu:1", [*range(16), *range(4)], "0-15"),
+    ],
+)
+def test_more_threads_than_processors_are_written_as_a_list_that_starts_over(machine, numbers, written) -> None:
+    there = machine_of(machine)
+    found = write_likwid(there, [(n,) for n in numbers])
+    assert found.words[-1] == written
+    listed, notes = read_likwid(there, written)
+    assert [listed[i % len(listed)] for i in range(len(numbers))] == numbers
+    # likwid-pin counts the threads of its list where nobody else does
+    assert found.env.get("OMP_NUM_THREADS", str(len(listed))) == str(len(numbers))
+    assert not any("crash" in note for note in notes)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 0, 1, 1], [0, 1, 1], [1, 0, 1, 0, 0]])
+def test_what_no_list_of_likwid_gives_is_refused(numbers) -> None:
+    with pytest.raises(NotExpressibleError, match="no more entries than the machine has processors, 2"):
+        write_likwid(machine_of("pack:1 core:2 pu:1"), [(n,) for n in numbers])
+
+
+def test_the_real_likwid_runs_what_is_written(tmp_path) -> None:
+    if shutil.which("likwid-pin") is None or shutil.which("gcc") is None:
+        pytest.skip("likwid-pin or gcc is not here (Debian: likwid, gcc)")
+    from nodewise.machine.sources import load_machine
+
+    machine = load_machine(None, None)
+    if set(machine.allowed) != set(machine.pus):
+        pytest.skip("only a part of this machine may be used")
+    program = tmp_path / "sits"
+    source = (
+        "#define _GNU_SOURCE\n#include <sched.h>\n#include <stdio.h>\n#include <omp.h>\nint main(void){\n"
+        "#pragma omp parallel for ordered schedule(static, 1)\n"
+        "for (int i = 0; i < omp_get_num_threads(); i++) { int p = sched_getcpu();\n#pragma omp ordered\n"
+        'printf("%d\\n", p); } }\n'
+    )
+    subprocess.run(["gcc", "-fopenmp", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
+    asked = [machine.pus[i % len(machine.pus)] for i in range(2 * len(machine.pus) + 1)]
+    written = write_likwid(machine, [(n,) for n in asked])
+    env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **written.env}
+    ran = subprocess.run(
+        [written.words[0], "-q", *written.words[1:], program], env=env, capture_output=True, text=True, check=True
+    )
+    assert [int(line) for line in ran.stdout.split()] == asked, ran.stdout

@@ -25,12 +25,15 @@ def test_what_starts_a_program_so() -> None:
     compact = _place("compact", threads=2)
     launched = compact.launch()
     assert launched is not None and launched.env["OMP_NUM_THREADS"] == "2" and launched.words == ()
-    assert _place("os", threads=2).launch() is None
+    assert _place("os").launch() is None
+    counted = _place("os", threads=2).launch()
+    assert counted is not None and (counted.env, counted.words) == ({"OMP_NUM_THREADS": "2"}, ())
     assert _place("compact", ranks=2).launch() is None
     free = _place("os", threads=2)
     policy = read_memory(MACHINE, "interleave:0-1")
     with_memory = replace(free, pages=(policy, "default")).launch()
-    assert with_memory is not None and with_memory.words == ("numactl", "--interleave=0-1") and with_memory.env == {}
+    assert with_memory is not None and with_memory.words == ("numactl", "--interleave=0-1")
+    assert with_memory.env == {"OMP_NUM_THREADS": "2"}
     assert replace(free, pages=(None, "transparent")).launch() is not None
 
 

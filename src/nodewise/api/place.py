@@ -11,6 +11,7 @@ from math import prod
 from nodewise.api.caller import question
 from nodewise.api.given import Processors, StrPath
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Trap
@@ -18,8 +19,8 @@ from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES, active
-from nodewise.placement.policies import POLICIES, describe_policy
-from nodewise.placement.registry import all_texts
+from nodewise.placement.policies import POLICIES
+from nodewise.placement.registry import all_texts, placing
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
 from nodewise.runner.memory import huge_page_environment, interleave_weights
@@ -28,7 +29,7 @@ from nodewise.verdicts.place import PlaceOutput, is_bound
 
 @dataclass(frozen=True)
 class Placed:
-    """A job as it was asked for, and where it sits; `traps` are what would surprise its user."""
+    """A job as it was asked for, and where it sits; `traps` are what would surprise its user; `counted`: its number of threads was asked for."""
 
     machine: Machine
     request: Request
@@ -36,6 +37,7 @@ class Placed:
     resolved: Resolved
     pages: tuple[MemoryPolicy | None, str]
     traps: tuple[Trap, ...] = ()
+    counted: bool = False
 
     def output(self) -> PlaceOutput:
         """The places."""
@@ -60,11 +62,24 @@ class Placed:
             machine=self.machine,
             placement=placement,
             pages=self.pages,
+            counted=self.counted,
         )
 
 
 #: What OMP_PROC_BIND calls its two policies; over cores they are placements, too.
 BINDINGS = ("spread", "close")
+#: All that a placement can be asked for by one word.
+NAMED = (*POLICIES, *BINDINGS)
+
+
+def check_policy(policy: str) -> None:
+    """Raises InputError for a word that is no policy."""
+    if policy not in NAMED:
+        raise InputError(
+            f"unknown placement: {policy!r}{meant(policy, NAMED)}", f"the placements are {', '.join(NAMED)}"
+        )
+    if policy in BINDINGS:
+        raise InputError(f"the policy {policy} and a text both say where threads go", "give one of them")
 
 
 def request_of(
@@ -74,18 +89,18 @@ def request_of(
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
         if value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
-    if policy in BINDINGS and all(text is None for text in texts.values()):
+    if policy in BINDINGS and not placing(texts):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
     if policy is not None:
-        describe_policy(policy)
-    if near and policy is None and all(text is None for text in texts.values()):
+        check_policy(policy)
+    if near and policy is None and not placing(texts):
         # near a device, and else as the system likes
         policy = "os"
     request = Request(policy, zones, runtime, near, **texts)
     if not request.given():
         raise InputError(
             "nothing says where threads are to go",
-            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
+            f"name a policy ({', '.join(NAMED)}) or a text, such as --places cores",
         )
     return request
 
@@ -116,7 +131,9 @@ def prepare_place(
     policy = _policy(machine, memory, resolved)
     inherited = os.environ if machine.live else None
     traps = () if untouched else tuple(find_traps(machine, resolved.placement, request, inherited))
-    return Placed(machine, request, job, resolved, (policy, huge_pages), traps)
+    # `os` alone asks for nothing
+    counted = not untouched and (threads is not None or request.policy != "os")
+    return Placed(machine, request, job, resolved, (policy, huge_pages), traps, counted)
 
 
 def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:

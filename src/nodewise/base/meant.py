@@ -12,5 +12,9 @@ def meant(word: str, known: Iterable[str], also: Mapping[str, str] | None = None
 
     names = list(known)
     other = (also or {}).get(word.lower(), "")
-    near = [other] if other in names else difflib.get_close_matches(word, names, 1)
+    near = (
+        [other]
+        if other in names
+        else difflib.get_close_matches(word, names, 1) or difflib.get_close_matches(word.lower(), names, 1)
+    )
     return f"; is {near[0]} meant?" if near else ""

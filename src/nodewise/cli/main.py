@@ -273,7 +273,7 @@ def _run(words: list[str]) -> int:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
-            hint += f"; {option_hint(problem)}"
+            hint += f"; {option_hint(problem, words)}"
         _complain(problem.format_message(), hint)
         return ExitCode.BAD_INPUT
     except NodewiseError as problem:

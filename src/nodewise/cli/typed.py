@@ -75,10 +75,27 @@ def check_times(command: click.Command, words: Sequence[str]) -> None:
             )
 
 
-def option_hint(problem: click.NoSuchOption) -> str:
-    """What to do about an option that a command has not."""
+def _one_dash(problem: click.NoSuchOption, words: Sequence[str]) -> str:
+    """The option with two dashes that was typed with one, of which only the first letter was looked up; else empty."""
+    if problem.ctx is None or len(problem.option_name) != 2:
+        return ""
+    known = {o for p in problem.ctx.command.get_params(problem.ctx) for o in p.opts}
+    typed = (f"-{word.partition('=')[0]}" for word in words if word.startswith(problem.option_name) and len(word) > 2)
+    return next((f"is {option} meant?" for option in typed if option in known), "")
+
+
+def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:
+    """What to do about an option that a command has not, among the words that were typed."""
     import difflib
 
+    if meant := _one_dash(problem, words):
+        return meant
+    if problem.option_name == "--from" and problem.ctx is not None and problem.ctx.info_name == "place":
+        from nodewise.placement.registry import all_texts
+
+        return (
+            f"each dialect is read by an option of its own: {', '.join(text.option for text in all_texts().values())}"
+        )
     near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
     command = problem.ctx.info_name if problem.ctx is not None else None
     plain = "the options of a program come after its name"

@@ -56,7 +56,8 @@ class Text:
 
     `variable` is the environment variable that holds it, where one does, and `read` its reader, which raises InputError for
     a value that is ignored by what reads the variable. `runtimes` are the OpenMP runtimes that read it; with none, whatever
-    the dialect belongs to does. A text that does not bind narrows what threads are bound to by others. `short` is a second, shorter
+    the dialect belongs to does. A text that does not bind narrows what threads are bound to by others; one that only `counts` them
+    says nothing of where they go, and stands beside a policy. `short` is a second, shorter
     spelling of the option.
     """
 
@@ -66,6 +67,7 @@ class Text:
     read: Callable[[str], object] | None = None
     runtimes: tuple[str, ...] = ()
     binds: bool = True
+    counts: bool = False
     short: str = ""
 
     @property

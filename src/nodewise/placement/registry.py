@@ -84,6 +84,12 @@ def all_texts() -> dict[str, Text]:
     return {text.name: text for dialect in all_dialects() for text in dialect.texts}
 
 
+def placing(texts: Mapping[str, str | None]) -> bool:
+    """Whether any of the texts that are given, by name, says where threads go, other than how many there are."""
+    known = all_texts()
+    return any(text is not None and not (name in known and known[name].counts) for name, text in texts.items())
+
+
 def variable_texts() -> dict[str, Text]:
     """The texts that an environment variable holds, by the variable."""
     return {text.variable: text for text in all_texts().values() if text.variable}

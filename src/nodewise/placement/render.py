@@ -41,6 +41,10 @@ def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence
     that do not match the nodes.
     """
     writer = writers().get(dialect)
+    if writer is None and "," in dialect:
+        raise InputError(
+            f"{dialect!r} are several dialects", "one is written at a time: --to " + dialect.partition(",")[0]
+        )
     if writer is None:
         raise InputError(
             f"unknown dialect: {dialect!r}{meant(dialect, writers(), _CALLED)}", f"known are: {', '.join(writers())}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from nodewise.base.arguments import checked
 from nodewise.base.errors import InputError
@@ -27,6 +28,26 @@ class Rendering:
     words: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def located(self, folder: Path) -> Rendering:
+        """The same where its files lie in a folder, under the path as it is given. Raises InputError where a word cannot hold that path."""
+
+        def moved(word: str) -> str:
+            for name in self.files:
+                path = str(folder / name)
+                if word in (name, f"./{name}"):
+                    return path if "/" in path else word
+                before, named, after = word.partition(f":file={name}")
+                if named and after[:1] in ("", ":"):
+                    if ":" in path:
+                        raise InputError(
+                            f"{before} has no words for a path with a colon: {path}",
+                            "name another directory for --files",
+                        )
+                    return f"{before}{named.removesuffix(name)}{path}{after}"
+            return word
+
+        return replace(self, env={k: moved(v) for k, v in self.env.items()}, words=tuple(map(moved, self.words)))
 
     @checked
     def line(self, command: Sequence[str] = ("PROGRAM",)) -> str:

@@ -43,6 +43,8 @@ class PlaceOutput:
     machine: Machine = field(repr=False)
     placement: Placement = field(repr=False)
     pages: tuple[MemoryPolicy | None, str] = field(repr=False, default=(None, "default"))
+    #: Whether a program is told how many threads there are where they are not bound: not where only memory was asked for.
+    counted: bool = field(repr=False, default=False)
 
     @property
     def bound(self) -> bool:
@@ -60,9 +62,15 @@ class PlaceOutput:
     def launch(self) -> Rendering | None:
         """What starts a program so, where there is one for all and it differs from none."""
         policy, pages = self.pages
-        if len(self.placement.by_rank) > 1 or not (self.bound or policy is not None or pages != "default"):
+        if len(self.placement.by_rank) > 1 or not (self.counted or policy is not None or pages != "default"):
             return None
-        return self._with_memory(launch_rendering(self.machine, self.placement) if self.bound else Rendering())
+        if self.bound:
+            return self._with_memory(launch_rendering(self.machine, self.placement))
+        levels = self.levels or (self.threads,)
+        count = {"OMP_NUM_THREADS": ",".join(map(str, levels))}
+        if len(levels) > 1:
+            count["OMP_MAX_ACTIVE_LEVELS"] = str(len(levels))
+        return self._with_memory(Rendering(count if self.counted else {}))
 
     def _with_memory(self, rendering: Rendering) -> Rendering:
         """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""

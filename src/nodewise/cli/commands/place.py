@@ -226,7 +226,7 @@ def command(
 
         print(json.dumps(encode(found)))
         return
-    _show(machine, placement, request, explained, compared)
+    _show(machine, placement, request, explained, compared, untouched)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
 
@@ -234,6 +234,8 @@ def command(
 def _check_together(context: click.Context, compared: bool) -> None:
     """Raises InputError for options that would do nothing next to others."""
     given = given_options(context)
+    if "ranks" in given and context.params["ranks"] == 0:
+        raise InputError("cannot place 0 ranks", "give a number from 1, or leave --ranks out for one process")
     if "dialect" not in given:
         refuse_ignored(context, "it is for what --to writes", ("files", "hosts"))
     for name in ("dialect", "as_json"):
@@ -256,12 +258,14 @@ def _request(
     """
     from nodewise.api.place import request_of
     from nodewise.placement.policies import POLICIES
+    from nodewise.placement.registry import placing
 
     near = asked["near"]
     texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime", "near")}
     policy, rest = None, words
-    _check_one_policy(words, any(text is not None for text in texts.values()))
-    if words and all(text is None for text in texts.values()):
+    by_text = placing(texts)
+    _check_one_policy(words, by_text)
+    if words and not by_text:
         alone = (only_memory or bool(near)) and words[0] not in POLICIES
         if not alone:
             _check_policy_first(words)
@@ -290,7 +294,7 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
 
 def _check_policy_first(words: tuple[str, ...]) -> None:
     """Raises InputError where the first word is not meant as a policy: it stands behind --, is a program, or binds by a text."""
-    from nodewise.api.place import BINDINGS
+    from nodewise.api.place import BINDINGS, NAMED
     from nodewise.placement.policies import POLICIES
 
     line = shlex.join(words)
@@ -298,12 +302,12 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
     if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and shutil.which(words[0])):
         raise InputError(
             f"nothing says where the threads of {words[0]} are to go",
-            f"name a policy ({', '.join(POLICIES)}) before --: nodewise place compact -- {line}",
+            f"name a policy ({', '.join(NAMED)}) before --: nodewise place compact -- {line}",
         )
     if words[0].lower() in _BINDINGS and words[0] not in BINDINGS:
         raise InputError(
             f"{words[0]} is no policy, but what OMP_PROC_BIND says; is --bind {words[0]} meant?",
-            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(POLICIES)}",
+            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(NAMED)}",
         )
 
 
@@ -358,6 +362,7 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     from nodewise.base.files import write_whole
 
     if folder is not None and rendering.files:
+        rendering = rendering.located(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -376,19 +381,22 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
 
 
 def _show(
-    machine: Machine, placement: Placement, request: Request, explained: bool, compared: Placement | None
+    machine: Machine,
+    placement: Placement,
+    request: Request,
+    explained: bool,
+    compared: Placement | None,
+    untouched: bool,
 ) -> None:
     from nodewise.placement.explain import explain
     from nodewise.report.text.machine import machine_text
     from nodewise.report.text.placements import compare_text
-    from nodewise.verdicts.place import is_bound
 
-    bound = is_bound(machine, placement)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
-    print(machine_text(machine, placement if bound else None, width, colour))
+    print(machine_text(machine, None if untouched else placement, width, colour))
     if compared is not None:
-        print(machine_text(machine, compared if is_bound(machine, compared) else None, width, colour))
+        print(machine_text(machine, compared, width, colour))
         print(compare_text(machine, placement, compared, (placement.policy, compared.policy)))
     if explained:
         print()

@@ -9,7 +9,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
@@ -25,14 +25,22 @@ _OPTIONS = {
     **dict.fromkeys(("-cc", "--cpu-binding"), "bind"),
     **dict.fromkeys(("-ss", "--strict-memory-containment"), "strict"),
 }
+_BESIDE = Beside(
+    words_of(
+        "-b -q -T --bypass-app-transfer --quiet --sync-output",
+        "-a -D -e -L -m -p -P -R -t --architecture --debug --environment-override --node-list --memory-per-pe "
+        "--protection-domain --pipes --relaunch --cpu-time-limit",
+    ),
+    unmodelled=("-B", "--batch-args", "-F", "--access-mode", "-r", "--specialized-cpus", "-sl", "-sn", "-cp"),
+)
 _MODEL = "modelled from aprun's manual, with whole nodes"
 
 
 def read_aprun(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
     """Where aprun puts processing elements and their threads. Raises InputError for an option that is not known."""
-    options = read_options("aprun", text, _OPTIONS, ("strict",))
+    options, passed = options_and_notes("aprun", text, _OPTIONS, ("strict",), beside=_BESIDE)
     job = job_from("aprun", options, job)
-    notes = [_MODEL]
+    notes = [_MODEL, *passed]
     bind = options.get("bind", "cpu")
     if bind == "none":
         return job.floating("aprun", [tuple(sorted(machine.allowed))] * job.per_node), notes

@@ -7,6 +7,7 @@ import re
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.processor_sets import permitted
@@ -34,15 +35,28 @@ _KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1
 _INDEXES = late(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
 
 
+#: Options of hwloc-bind that leave the sets as they are.
+_QUIET = ("-q", "--quiet", "-v", "--verbose", "-f", "--force")
+_MODES = ("--cpubind", "--membind")
+#: What --mempolicy is to numactl; without --strict its bind prefers the nodes.
+_MEMORY = {
+    "bind": "--preferred-many",
+    "interleave": "--interleave",
+    "firsttouch": "--localalloc",
+}
+
+
 def read_hwloc(machine: Machine, text: str) -> Mask:
     """The set that a text names: objects and masks after each other, joined; `~`, `x` and `^` take out, keep, and toggle.
 
-    Indexes are hwloc's logical ones, or with `--physical` (`-p`) among the words the operating system's. Raises
-    InputError with the column, or where none of it may be used.
+    Indexes are hwloc's logical ones, or with `--physical` (`-p`) among the words the operating system's. Of hwloc-bind's options
+    `--cpubind`, `--membind`, `--mempolicy`, `--strict` and `--single` are read, and its name may stand before them. Raises InputError with the column, or where none of it may be used.
     """
     scanner = Scanner("hwloc location", text)
-    physical = False
-    found: set[int] = set()
+    scanner.word(r"hwloc-bind(?!\S)")
+    physical, mode, policy = False, "--cpubind", "bind"
+    options: set[str] = set()
+    found: dict[str, set[int]] = {}
     missing: list[str] = []
     if scanner.done:
         raise scanner.error(_KIND)
@@ -50,30 +64,53 @@ def read_hwloc(machine: Machine, text: str) -> Mask:
         if scanner.peek() == "-":
             start = scanner.at
             option = scanner.word(r"-+\w+")
-            if option in ("-p", "--physical"):
-                physical = True
-            elif option in ("-l", "--logical"):
-                physical = False
+            if option in ("-p", "--physical", "-l", "--logical"):
+                physical = option in ("-p", "--physical")
+            elif option in _MODES:
+                mode = option
+            elif option == "--mempolicy":
+                policy = scanner.choice(_MEMORY, "a policy")
+            elif option in ("--strict", "--single", *_QUIET):
+                options.add(option)
             else:
-                raise scanner.error("--physical, --logical or an object", start)
+                raise scanner.error(
+                    "--physical, --logical, --cpubind, --membind, --mempolicy, --strict, --single or an object", start
+                )
             continue
         mark = next((m for m in ("~", "^") if scanner.take(m)), "")
         if not mark and re.compile(r"x[A-Za-z~^]|x0x", re.IGNORECASE).match(scanner.text, scanner.at):
             scanner.at += 1
             mark = "x"
-        one = _location(machine, scanner, physical, missing)
-        if mark == "~":
-            found -= one
-        elif mark == "x":
-            found &= one
-        elif mark == "^":
-            found ^= one
-        else:
-            found |= one
+        found[mode] = _joined(found.get(mode, set()), mark, _location(machine, scanner, physical, missing))
         if not scanner.done and not scanner.text[scanner.at - 1].isspace():
             raise scanner.error("a space before the next location")
-    left, notes = permitted(machine, found, "hwloc")
-    return Mask(left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes)
+    memory = ()
+    if "--membind" in found:
+        memory = (_memory(machine, found["--membind"], policy, "--strict" in options),)
+    left, notes = permitted(machine, found.get("--cpubind", set(machine.allowed) if memory else set()), "hwloc")
+    if "--single" in options:
+        left = left[:1]
+    return Mask(
+        left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes, memory
+    )
+
+
+def _joined(found: set[int], mark: str, one: set[int]) -> set[int]:
+    if mark == "~":
+        return found - one
+    if mark == "x":
+        return found & one
+    return found ^ one if mark == "^" else found | one
+
+
+def _memory(machine: Machine, processors: set[int], policy: str, strict: bool) -> str:
+    """numactl's option for the nodes of the processors that --membind names. Raises InputError where no node has any."""
+    if policy == "firsttouch":
+        return _MEMORY[policy]
+    nodes = [node.os_index for node in machine.numa_nodes if processors & set(node.pus)]
+    if not nodes:
+        raise InputError("hwloc: --membind names no NUMA node", "name one, such as --membind node:0")
+    return f"{'--membind' if strict and policy == 'bind' else _MEMORY[policy]}={format_processors(nodes)}"
 
 
 def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[str]) -> set[int]:

@@ -17,7 +17,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Outcome, Places, Text, ThreadReader, Trap
 from nodewise.placement.objects import last_level_caches, objects, primary_order
 from nodewise.placement.placement import Placement
-from nodewise.placement.rendering import Rendering, single
+from nodewise.placement.rendering import NotExpressibleError, Rendering, single
 from nodewise.placement.scan import Scanner
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _domains(machine: Machine, letter: str) -> list[tuple[int, ...]]:
 def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
     """The processors that an expression lists, in order, and notes. Raises InputError with the column."""
     scanner = Scanner("likwid expression", text)
+    # as it stands in a command line
+    scanner.word(r"(likwid-pin\s+)?-[cC](?=[\s\w])")
     found: list[int] = []
     notes: list[str] = []
     whole, limit = "", len(machine.pus)
@@ -257,16 +259,37 @@ def _with_siblings(
 
 
 def write_likwid(machine: Machine, places: Places) -> Rendering:
-    """`likwid-pin -c LIST`; raises NotExpressibleError where a thread may use several processors."""
+    """`likwid-pin -c LIST`, and the number of threads where there are more of them than processors: the list then starts over.
+
+    Raises NotExpressibleError where a thread may use several processors, or where no list that likwid takes is so started over.
+    """
     numbers = single("likwid-pin", places)
+    most = len(machine.pus)
+    env = {}
+    if len(numbers) > most:
+        # a list by number is cut there, one of several parts is refused or written past its end
+        env["OMP_NUM_THREADS"] = str(len(numbers))
+        numbers = _lap(numbers, most)
     if set(machine.allowed) == set(machine.pus):
-        return Rendering(words=("likwid-pin", "-c", _runs(numbers)))
+        return Rendering(env, ("likwid-pin", "-c", _runs(numbers)))
     # within a part of the machine it counts by itself
     at = {p: i for i, p in enumerate(primary_order(machine, machine.allowed))}
     counted = [at[p] for p in numbers]
     # no list of indexes may be longer than its domain, but several may follow each other
     parts = (counted[i : i + len(at)] for i in range(0, len(counted), len(at)))
-    return Rendering(words=("likwid-pin", "-c", "@".join("L:N:" + _runs(part) for part in parts)))
+    return Rendering(env, ("likwid-pin", "-c", "@".join("L:N:" + _runs(part) for part in parts)))
+
+
+def _lap(numbers: Sequence[int], most: int) -> list[int]:
+    """The shortest list that gives these numbers where it is started over at its end; raises NotExpressibleError above `most`."""
+    for length in range(1, most + 1):
+        if all(n == numbers[i % length] for i, n in enumerate(numbers)):
+            return list(numbers[:length])
+    raise NotExpressibleError(
+        "likwid-pin",
+        f"it lists no more entries than the machine has processors, {most}, and starts over at its end: {len(numbers)} "
+        "threads would sit otherwise",
+    )
 
 
 def _runs(numbers: Sequence[int]) -> str:

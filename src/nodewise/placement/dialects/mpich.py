@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import WORDS, word
 from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
@@ -24,6 +24,17 @@ _OPTIONS = {
     **dict.fromkeys(("-n", "-np"), "ranks"),
     **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
 }
+_BESIDE = Beside(
+    words_of(
+        "-genvall -genvnone -envall -envnone -v -verbose --verbose -l -prepend-rank -info --version -print-all-exitcodes "
+        "-disable-auto-cleanup -disable-hostname-propagation -enable-x -disable-x -silent-abort",
+        "-f -hostfile --hostfile -host -hosts --host --hosts -machinefile --machinefile -wdir --wdir -genvlist -envlist -launcher "
+        "-launcher-exec -bootstrap -bootstrap-exec -iface -rmk -path -prepend-pattern -outfile-pattern -errfile-pattern -usize "
+        "-order-nodes -localhost -demux -debugger -pmi-port -nameserver -gpus-per-proc -timeout",
+        "-env -genv --env --genv",
+    ),
+    unmodelled=("-membind", "--membind", "-topolib", "--topolib", "-configfile", "--configfile", "-skip-binding"),
+)
 _MODEL = "modelled is MPICH 4.0 and 5.0, whose Hydra was asked, with the whole node allocated"
 
 
@@ -32,9 +43,9 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or an object that is not known.
     """
-    options = read_options("mpiexec", text, _OPTIONS, alias="mpirun")
+    options, passed = options_and_notes("mpiexec", text, _OPTIONS, alias="mpirun", beside=_BESIDE)
     job = job_from("mpiexec", options, job)
-    notes = [_MODEL]
+    notes = [_MODEL, *passed]
     bind = options.get("bind", "none")
     if bind.lower() in ("none", ""):
         if "map" in options:

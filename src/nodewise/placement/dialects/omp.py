@@ -95,6 +95,7 @@ DIALECT = Dialect(
             read=read_levels,
             runtimes=tuple(RUNTIMES),
             binds=False,
+            counts=True,
         ),
     ),
     threads=OPENMP,

@@ -10,9 +10,10 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import WORDS, deal, word
 from nodewise.placement.objects import NAMES, objects
+from nodewise.placement.open_mpi_options import BESIDE
 from nodewise.placement.placement import Placement
 from nodewise.placement.rank_file import rank_file
 from nodewise.placement.rendering import Rendering
@@ -24,8 +25,10 @@ _OPTIONS = {
     **dict.fromkeys(("-n", "-np", "--np", "-c"), "ranks"),
     **dict.fromkeys(("-N", "--npernode", "-npernode"), "per_node"),
     "--use-hwthread-cpus": "hwthreads",
+    **dict.fromkeys(("--oversubscribe", "-oversubscribe"), "oversubscribe"),
+    **dict.fromkeys(("--nooversubscribe", "-nooversubscribe"), "nooversubscribe"),
 }
-_BARE = ("hwthreads",)
+_BARE = ("hwthreads", "oversubscribe", "nooversubscribe")
 _MODEL = "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated"
 _MODIFIERS = ("span", "nooversubscribe", "oversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 
@@ -65,20 +68,23 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
     """
-    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
     job = job_from("mpirun", options, job)
     # as many as two ranks are mapped by core, more by NUMA node
     few = "hwthread" if "hwthreads" in options else "core"
-    mapping = _Mapping(options.get("map", few if job.ranks <= 2 else "numa"))
+    default = few if job.ranks <= 2 else "numa"
+    asked = options.get("map", "")
+    # whether ranks may share slots leaves the default as it is
+    mapping = _Mapping(f"{default}{asked}" if asked.lower() in ("", ":oversubscribe", ":nooversubscribe") else asked)
     by_thread = "hwthreads" in options or "hwtcpus" in mapping.modifiers
     element = "pu" if by_thread or mapping.object == "hwthread" else "core"
     bind, overload = _binding(options.get("bind"), mapping, job, element)
-    crowding = overload or "oversubscribe" in mapping.modifiers
-    notes = [_MODEL]
+    oversubscribed = "oversubscribe" in {*mapping.modifiers, *options}
+    notes = [_MODEL, *passed]
     slot = "pu" if by_thread or (bind == "pu" and "bind" in options) else "core"
     elements = objects(machine, "pu" if bind == "pu" or mapping.object == "hwthread" else slot)
     slots = len(objects(machine, slot))
-    if job.per_node * max(1, mapping.elements) > slots and not crowding:
+    if job.per_node * max(1, mapping.elements) > slots and not (overload or oversubscribed):
         raise InputError(
             f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {NAMES.get(slot, slot)}",
             "add :OVERSUBSCRIBE to --map-by, or ask for fewer",
@@ -91,10 +97,10 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
         width = mapping.elements if mapping.elements and bind == element else 1
         bound = deal(seats, mapped, _there(machine, bind), elements, width)
         zones = bound.zones
-        if bound.crowd > 1 and not crowding and not ("bind" in options or mapping.elements):
+        if bound.crowd > 1 and not overload and not ("bind" in options or mapping.elements):
             notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
             zones = (tuple(sorted(machine.allowed)),) * job.per_node
-        elif bound.crowd > 1 and not crowding:
+        elif bound.crowd > 1 and not overload:
             raise InputError(
                 f"mpirun refuses {job.per_node} ranks a node: more of them go to a {NAMES.get(bind, bind)} than it has cores",
                 "add :overload-allowed to --bind-to, or ask for fewer",

@@ -10,9 +10,10 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
+from nodewise.placement.open_mpi_options import BESIDE
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
 from nodewise.placement.rank_file import rank_file
@@ -25,8 +26,10 @@ _OPTIONS = {
     **dict.fromkeys(("-n", "-np", "--np", "-c"), "ranks"),
     **dict.fromkeys(("-N", "--npernode", "-npernode"), "per_node"),
     "--use-hwthread-cpus": "hwthreads",
+    **dict.fromkeys(("--oversubscribe", "-oversubscribe"), "oversubscribe"),
+    **dict.fromkeys(("--nooversubscribe", "-nooversubscribe"), "nooversubscribe"),
 }
-_BARE = ("hwthreads",)
+_BARE = ("hwthreads", "oversubscribe", "nooversubscribe")
 _MODEL = "modelled is Open MPI 5.0, whose mpirun was asked, with the whole node allocated"
 _KINDS = {
     **dict.fromkeys(("package", "socket"), "package"),
@@ -43,11 +46,11 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
-    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
     job = job_from("mpirun", options, job)
     plan = _plan(machine, _mapping(options), options, job.ranks)
     zones = seat(machine, plan, job.per_node)
-    notes = [_MODEL]
+    notes = [_MODEL, *passed]
     if "socket" in text.lower():
         notes.append("Open MPI 5 calls sockets packages, and warns of the other name")
     if len(zones) > job.per_node:
@@ -101,6 +104,7 @@ def _mapping(options: Mapping[str, str]) -> _Mapping:
             modifiers.add(name)
         else:
             raise InputError(f"mpirun: --map-by has no modifier {part!r}", f"known are: PE=N, {', '.join(_MODIFIERS)}")
+    modifiers |= {name for name in _APART[0] if name in options}
     for pair in _APART:
         if modifiers.issuperset(pair):
             raise InputError(f"mpirun: --map-by {text}: {pair[0]} and {pair[1]} contradict each other", "name one")

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
@@ -31,6 +32,33 @@ _OPTIONS = {
     "--exclusive": "exclusive",
     "-O": "overcommit",
 }
+#: What srun(1) has besides: on the job, its nodes' names, memory, input and output.
+_BESIDE = Beside(
+    words_of(
+        "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
+        "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
+        "--propagate --exclude-none",
+        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -w -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
+        "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
+        "--dependency --epilog --error --exclude --export --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-task "
+        "--gres --input --jobid --job-name --licenses --mail-type --mail-user --mcs-label --mem --mem-per-cpu --mem-per-gpu "
+        "--mpi --msg-timeout --network --nodefile --nodelist --open-mode --output --partition --power --prefer --priority "
+        "--profile --prolog --qos --relative -r --reservation --signal --slurmd-debug --switches --task-epilog --task-prolog "
+        "--threads --time --time-min --tmp --uid --wait --wckey --x11",
+    ),
+    unmodelled=(
+        *(
+            "--ntasks-per-socket",
+            "--ntasks-per-core",
+            "--ntasks-per-gpu",
+            "--sockets-per-node",
+            "--cores-per-socket",
+            "-B",
+        ),
+        *("--extra-node-info", "--core-spec", "-S", "--thread-spec", "--cpus-per-gpu", "--mem-bind", "--gres-flags"),
+        *("--multi-prog", "--het-group", "--spread-job", "--use-min-nodes", "--tres-bind"),
+    ),
+)
 _MODEL = "modelled is Slurm 22.05, whose srun was asked, in an allocation of the whole node"
 #: The most hardware threads of a core that its answers were asked for.
 _ASKED_OF = 2
@@ -54,7 +82,9 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or a word that is not known, and where tasks ask for more than there is.
     """
-    options = read_options("srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"))
+    options, passed = options_and_notes(
+        "srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"), beside=_BESIDE
+    )
     if "nodes" in options:
         nodes = whole("srun", "--nodes", options["nodes"])
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
@@ -62,11 +92,17 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         job = Job(job.threads, ranks or per_node * nodes, nodes)
     job = job_from("srun", options, job)
     order, socket = _distribution(options.get("distribution", "*"), job)
-    notes = [_MODEL]
+    notes = [_MODEL, *passed]
     bind, argument = _bind(options.get("bind"))
+    per_core = _per_core(options, notes)
     if bind == "auto":
         bind = "cores"
         notes.append("without --cpu-bind the cluster's configuration decides: cores are shown")
+    if "overcommit" not in options:
+        # where a list says what a task is bound to, it claims no more than --cpus-per-task says
+        of_shares = bind in ("threads", "cores", "sockets", "ldoms")
+        claiming = job if of_shares or "threads" in options else replace(job, threads=1)
+        _check_room(machine, claiming, per_core, bind)
     if argument is not None:
         zones, more = _listed(machine, bind, argument, job.per_node)
         return job.floating("slurm", zones, order), notes + more
@@ -74,17 +110,37 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         nodes_there = objects_or_larger(machine, "numa")
         zones = [tuple(sorted(nodes_there[r % len(nodes_there)])) for r in range(job.per_node)]
         return job.floating("slurm", zones, order), notes
-    per_core = _per_core(options, notes)
     widest = max(len(core) for core in objects(machine, "core"))
     if widest > _ASKED_OF and bind != "none" and job.threads % widest:
         notes.append(
             f"on cores of {widest} hardware threads srun gives tasks that do not fill their cores a share of fewer ones, which "
             "is not modelled: ask for whole cores, or bind by --to slurm's list"
         )
-    zones = _automatic(machine, bind, socket, job, per_core, "overcommit" in options)
     if bind == "none":
         zones = [tuple(sorted(machine.allowed))] * job.per_node
+    else:
+        zones = _automatic(machine, bind, socket, job, per_core)
     return job.floating("slurm", zones, order), notes
+
+
+def _claim(machine: Machine, job: Job, per_core: int | None) -> tuple[int, int]:
+    """How many hardware threads of a core count, and how many processors a task of whole cores claims."""
+    counted = per_core or max(map(len, objects(machine, "core")))
+    return counted, -(-job.threads // counted) * counted
+
+
+def _check_room(machine: Machine, job: Job, per_core: int | None, bind: str) -> None:
+    """Raises InputError where srun makes no step: its tasks claim more processors than there are, whatever they are bound to."""
+    counted, need = _claim(machine, job, per_core)
+    # tasks of one processor share cores, and not all bindings are to whole ones
+    if job.threads == 1 or bind not in ("cores", "sockets", "ldoms"):
+        need = job.threads
+    room = sum(min(len(core), counted) for core in objects(machine, "core"))
+    if need * job.per_node > room:
+        raise InputError(
+            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
+            "ask for fewer, or add --overcommit",
+        )
 
 
 def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
@@ -176,9 +232,7 @@ def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tu
     return [zones[r % len(zones)] for r in range(ranks)], notes
 
 
-def _automatic(
-    machine: Machine, bind: str, how: str, job: Job, per_core: int | None, overcommit: bool
-) -> list[tuple[int, ...]]:
+def _automatic(machine: Machine, bind: str, how: str, job: Job, per_core: int | None) -> list[tuple[int, ...]]:
     """Tasks take as many processors as they have threads, whole cores but for --cpu-bind=threads, and are bound to those.
 
     Bound to sockets they may use what the step has of those: srun -c takes no more than it asks for.
@@ -186,15 +240,9 @@ def _automatic(
     cores = objects(machine, "core")
     of = {p: core for core in cores for p in core}
     sockets = [list(dict.fromkeys(of[p] for p in pus)) for pus in objects_or_larger(machine, "package")]
-    counted = per_core or max(map(len, cores))
-    need = job.threads if bind == "threads" else -(-job.threads // counted) * counted
+    counted, whole_claim = _claim(machine, job, per_core)
+    need = job.threads if bind == "threads" else whole_claim
     shared = job.threads == 1 and counted > 1
-    room = sum(min(len(core), counted) for socket in sockets for core in socket)
-    if need * job.per_node > room and not overcommit and not (shared and bind != "threads"):
-        raise InputError(
-            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
-            "ask for fewer, or add --overcommit",
-        )
     # as many tasks of one processor as there are cores get all of them, others as few as hold them
     few = len(cores) if job.per_node == len(cores) else -(-job.per_node // counted)
     if how == "fcyclic":
@@ -312,6 +360,9 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     ]
     # with --cpus-per-task a step has no more than it asks for, and srun refuses masks beyond that
     words += ["--whole", f"--cpu-bind={bind}"]
+    if placement.per_node > len(machine.allowed):
+        # a task claims a processor, whatever it is bound to
+        words.insert(-1, "--overcommit")
     notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
         return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)

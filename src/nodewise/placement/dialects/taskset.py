@@ -14,6 +14,9 @@ from nodewise.placement.scan import LONGEST_RANGE, Scanner
 
 #: How taskset is given a list; without it there is a mask.
 _LIST = late(r"\s*(?:-c(?![\w-])|-c(?=\d)|--cpu-list(?:=|\b))\s*")
+#: Its name, as it stands before them in a command line.
+_NAME = late(r"\s*taskset(?!\S)\s*")
+_MEANT_LIST = late(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
 #: What taskset reads as a mask: hexadecimal digits, with or without 0x; a comma between them means nothing.
 _MASK = late(r"(0x)?([0-9A-Fa-f]+(?:,[0-9A-Fa-f]+)*)")
 _LONGEST_SHOWN = 60
@@ -27,9 +30,11 @@ def read_taskset(machine: Machine, text: str) -> Mask:
     As for taskset itself digits alone are a mask, `7` the processors 0 to 2: a note says so. Raises InputError with the column,
     or where none of it may be used.
     """
-    listed = _LIST.match(text)
+    name = _NAME.match(text)
+    start = 0 if name is None else name.end()
+    listed = _LIST.match(text, start)
     if listed is None:
-        return _mask(machine, text)
+        return _mask(machine, text[start:].strip() if start else text, start)
     scanner = Scanner("taskset", text)
     scanner.at = listed.end()
     if scanner.done:
@@ -37,13 +42,13 @@ def read_taskset(machine: Machine, text: str) -> Mask:
     return Mask(*permitted(machine, read_ranges(scanner), "taskset"))
 
 
-def _mask(machine: Machine, text: str) -> Mask:
+def _mask(machine: Machine, text: str, start: int) -> Mask:
     match = _MASK.fullmatch(text)
     if match is None or len(match[2]) > _MOST_DIGITS:
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
         raise InputError(
-            f"taskset={shown!r}, column 1: expected a mask of hexadecimal digits, or -c and a list",
-            f"a list of processors is written as for taskset: --taskset '-c {shown}'",
+            f"taskset={shown!r}, column {start + 1}: expected a mask of hexadecimal digits, or -c and a list",
+            f"a list of processors is written as for taskset: --taskset '-c {shown if _MEANT_LIST.fullmatch(text) else '0-3'}'",
         )
     digits = match[2].replace(",", "")
     found = {i for i, bit in enumerate(reversed(bin(int(digits, 16))[2:])) if bit == "1"}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What launchers' options other than those on placement do to a reading: nothing, but for a note that names them."""
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.placement.job import Job
+from nodewise.placement.resolve import Request, resolve
+from tests.placement.runtimes.mpirun5 import machine_of
+
+MACHINE = "pack:2 numa:1 core:4 pu:1"
+PLAIN = {
+    "openmpi4": "-np 4 --bind-to core",
+    "openmpi5": "-np 4 --bind-to core",
+    "mpich": "-n 4 -bind-to core",
+    "slurm": "-n 4 --cpu-bind=cores",
+    "aprun": "-n 4 -cc cpu",
+}
+
+
+def read(name, text, machine=MACHINE):
+    return resolve(machine_of(machine), Job(1), Request(**{name: text}))
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "named"),
+    [
+        ("openmpi4", "--report-bindings --hostfile H -x OMP_NUM_THREADS -x A=b", "--report-bindings, --hostfile, -x"),
+        (
+            "openmpi5",
+            "--report-bindings -hostfile H -x A --mca btl self,tcp",
+            "--report-bindings, -hostfile, -x, --mca",
+        ),
+        ("openmpi4", "-mca btl_base_verbose 1 --wdir=/data --tag-output", "-mca, --wdir, --tag-output"),
+        ("mpich", "-env A b -genv C d -f hosts -l", "-env, -genv, -f, -l"),
+        (
+            "slurm",
+            "--mem=2G -p long --time 10:00 -J name -ofile --export=ALL -l",
+            "--mem, -p, --time, -J, -o, --export, -l",
+        ),
+        ("aprun", "-m 2g -q -e A=b", "-m, -q, -e"),
+    ],
+)
+def test_what_says_nothing_of_placement_is_passed_over_and_named(name, more, named):
+    plain = read(name, PLAIN[name])
+    for text in (f"{PLAIN[name]} {more}", f"{more} {PLAIN[name]}"):
+        found = read(name, text)
+        assert found.placement.zones == plain.placement.zones
+        assert [n for n in found.notes if "passed over" in n] == [
+            n for n in found.notes if n.endswith(f"placement: {named}")
+        ]
+        assert len(found.notes) == len(plain.notes) + 1
+    assert not any("passed over" in n for n in plain.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("slurm", "--ntasks-per-socket=2", "--ntasks-per-socket bears on placement"),
+        ("slurm", "-B 2:4", "-B bears on placement"),
+        ("openmpi4", "--rankfile f", "--rankfile bears on placement"),
+        ("openmpi4", "-cpu-set 0,1", "-cpu-set bears on placement"),
+        ("openmpi5", "--mca rmaps_base_mapping_policy core", "--mca rmaps_base_mapping_policy core bears on placement"),
+        ("openmpi4", "-nolocal", "-nolocal bears on placement"),
+        ("mpich", "-membind numa", "-membind bears on placement"),
+        ("slurm", "--sideways", "'--sideways' is not known here"),
+        ("openmpi4", "-display-sideways", "'-display-sideways' is not known here"),
+        ("openmpi4", "./solver", "'./solver' is no option"),
+        ("slurm", "--partition", "--partition needs a value"),
+        ("mpich", "-env A", "-env needs 2 values"),
+    ],
+)
+def test_what_bears_on_placement_or_is_not_known_is_refused_with_its_reason(name, more, message):
+    with pytest.raises(InputError, match=message):
+        read(name, f"{PLAIN[name]} {more}")
+
+
+TWO = "pack:1 numa:1 core:2 pu:1"
+ALL = ((0, 1),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "zones"),
+    [
+        ("openmpi4", "--oversubscribe -np 3", ALL * 3),
+        ("openmpi4", "--map-by :OVERSUBSCRIBE -np 3", ALL * 3),
+        ("openmpi4", "--map-by core:OVERSUBSCRIBE -np 3", ALL * 3),
+        ("openmpi4", "--map-by core --oversubscribe -np 3", ALL * 3),
+        ("openmpi4", "--oversubscribe -np 2", ((0,), (1,))),
+        ("openmpi4", "--oversubscribe -np 2 --bind-to core", ((0,), (1,))),
+        ("openmpi4", "--oversubscribe -np 3 --bind-to core:overload-allowed", ((0,), (1,), (0,))),
+        ("openmpi4", "--oversubscribe -np 3 --bind-to core", None),
+        ("openmpi4", "--nooversubscribe -np 3", None),
+        ("openmpi5", "--oversubscribe -np 3", ALL * 3),
+        ("openmpi5", "--map-by numa --oversubscribe -np 3", ALL * 3),
+        ("openmpi5", "--oversubscribe -np 2", ALL * 2),
+        ("openmpi5", "--oversubscribe -np 2 --bind-to core", ((0,), (1,))),
+        ("openmpi5", "--nooversubscribe -np 3", None),
+    ],
+)
+def test_more_ranks_than_slots_as_open_mpi_answered(name, text, zones):
+    """What the mpirun of 4.1.4 and of 5.0.11 did on two cores; None where it refused."""
+    if zones is None:
+        with pytest.raises(InputError, match="refuses"):
+            read(name, text, TWO)
+    else:
+        assert read(name, text, TWO).placement.zones == zones
