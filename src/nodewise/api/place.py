@@ -68,11 +68,11 @@ BINDINGS = ("spread", "close")
 
 
 def request_of(
-    policy: str | None, zones: str, runtime: str, texts: dict[str, str | None], near: Sequence[str] = ()
+    policy: str | None, zones: str, runtime: str | None, texts: dict[str, str | None], near: Sequence[str] = ()
 ) -> Request:
     """What is asked for, in whatever dialects. Raises InputError for what is not known, and where nothing is."""
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
-        if value not in known:
+        if value is not None and value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
     if policy in BINDINGS and all(text is None for text in texts.values()):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
@@ -139,7 +139,7 @@ def place(
     ranks: int = 0,
     nodes: int = 1,
     zones: str = "share",
-    runtime: str = "intel",
+    runtime: str | None = None,
     near: str | Sequence[str] = (),
     machine: Machine | StrPath | None = None,
     allow: Processors | None = None,
@@ -152,7 +152,7 @@ def place(
     `texts` say it in the words of any tool, each by the name of the command's option: `places="cores", bind="close"`,
     `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits; `(2, 4)`: two, with an inner OpenMP team of four each), `ranks` those of all `nodes` like this
     one; `zones` is what ranks get where no launcher is named, `near` the devices whose nearest processors are kept to
-    (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
+    (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow (None: Intel's, and GNU's for `gomp`). `memory` is where pages go,
     such as `"bind:0"`. What it returns is written in another dialect by its `render`.
 
     >>> import nodewise

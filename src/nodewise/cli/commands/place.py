@@ -64,9 +64,8 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     fixed = [
         GroupedOption(
             ["--runtime"],
-            default="intel",
             metavar=runtimes,
-            help="Whose rules OpenMP's variables follow.",
+            help="Whose rules OpenMP's variables follow: without it Intel's, and GNU's for --gomp.",
             group="Dialects",
         ),
         GroupedOption(

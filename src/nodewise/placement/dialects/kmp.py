@@ -45,7 +45,7 @@ def write_kmp(machine: Machine, places: Places) -> Rendering:
 
 
 def _explain(machine: Machine, request: Request) -> list[str]:
-    affinity = read_affinity(request.texts["affinity"])
+    affinity = read_affinity(request.texts["affinity"], request.runtime)
     sentences = [f"KMP_AFFINITY of type {affinity.type} {_TYPES[affinity.type]}."]
     return sentences if affinity.type in ("none", "disabled") else [*sentences, *_modifiers(machine, affinity)]
 
@@ -106,5 +106,5 @@ DIALECT = Dialect(
     check=check_kmp,
     explain=_explain,
     traps=_traps,
-    silences=(Silence("affinity", ("bind", "places"), KMP),),
+    silences=(Silence("affinity", ("bind", "places", "gomp"), KMP),),
 )

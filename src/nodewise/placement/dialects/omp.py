@@ -13,7 +13,7 @@ from nodewise.placement.dialect import Dialect, Places, Silence, Text
 from nodewise.placement.layers import layers_of
 from nodewise.placement.openmp.gnu_text import read_gnu_places
 from nodewise.placement.openmp.places import openmp_environment, read_bind, read_places
-from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled, read_levels
+from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, read_levels
 from nodewise.placement.rendering import Rendering
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _check(request: Request) -> None:
 
 def _explain(machine: Machine, request: Request) -> list[str]:
     """Of what GNU's runtime refuses, a note has what it does instead."""
-    gnu = modelled(request) == "gnu"
+    gnu = request.runtime == "gnu"
     sentences = []
     with suppress(InputError) if gnu else nullcontext():
         if (text := request.texts.get("places")) is not None:

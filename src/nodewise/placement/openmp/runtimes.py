@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome, ThreadReader
 from nodewise.placement.layers import Layers, layers_of
-from nodewise.placement.openmp.affinity import apply_affinity, read_affinity
+from nodewise.placement.openmp.affinity import apply_affinity, read_affinity, read_kmp_gomp
 from nodewise.placement.openmp.gnu import apply_gnu
 from nodewise.placement.openmp.gnu_text import read_gomp
 from nodewise.placement.openmp.places import apply_places, read_bind, read_places
@@ -56,11 +56,6 @@ def whose(names: Collection[str]) -> str:
     return " and ".join(RUNTIMES[name].whose for name in names)
 
 
-def modelled(request: Request) -> str:
-    """The runtime whose rules a request follows: GNU's, too, for what only that one reads."""
-    return "gnu" if "gomp" in request.texts else request.runtime
-
-
 def active(request: Request, levels: Sequence[int]) -> tuple[Request, list[str]]:
     """A request for teams of so many threads by level, as far as OMP_MAX_ACTIVE_LEVELS has it, and notes.
 
@@ -95,7 +90,8 @@ def check_kmp(request: Request) -> None:
 def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
     """Where the threads of the innermost parallel region that the request counts go; None where no text does."""
     found = _placed(machine, request.levels or (threads,), request)
-    if found is not None and not request.levels and "," in request.texts.get("bind", ""):
+    unread = "gomp" in request.texts and request.runtime != "gnu"
+    if found is not None and not request.levels and "," in request.texts.get("bind", "") and not unread:
         return replace(found, notes=(*found.notes, _LEVELS.format(threads)))
     return found
 
@@ -105,11 +101,15 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
     threads = prod(levels)
     if not {"places", "bind", "affinity", "gomp", "subset", "place_threads"} & given.keys():
         return None
-    if modelled(request) == "gnu":
+    if request.runtime == "gnu":
         return apply_gnu(machine, levels, given.get("places"), given.get("gomp"), given.get("bind"))
-    places = read_places(given["places"]) if "places" in given else None
-    binds = read_bind(given["bind"]) if "bind" in given else ()
-    affinity = read_affinity(given["affinity"]) if "affinity" in given else None
+    if "gomp" in given:
+        # it goes before OpenMP's own variables
+        places, binds, affinity = None, (), read_kmp_gomp(given["gomp"], request.runtime)
+    else:
+        places = read_places(given["places"]) if "places" in given else None
+        binds = read_bind(given["bind"]) if "bind" in given else ()
+        affinity = read_affinity(given["affinity"], request.runtime) if "affinity" in given else None
     if affinity is not None and affinity.type == "disabled":
         # so that one that is spelt wrong does not matter
         named = "subset" in given or "place_threads" in given
@@ -123,7 +123,7 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
     if affinity is not None and (affinity.typed or (places is None and not binds)):
         if len(levels) > 1 and affinity.type != "none":
             raise InputError(
-                "KMP_AFFINITY binds threads in the order in which the runtime made them, and inner teams are made in any order: "
+                f"{'GOMP_CPU_AFFINITY' if 'gomp' in given else 'KMP_AFFINITY'} binds threads in the order in which the runtime made them, and inner teams are made in any order: "
                 "where their threads go differs from run to run",
                 "place nested teams by --places and --bind, such as --places cores --bind spread,close",
             )
@@ -150,7 +150,7 @@ def _part(machine: Machine, request: Request, subset: Subset | None, respect: bo
 
 
 def _listed(machine: Machine, request: Request) -> int | None:
-    if "gomp" in request.texts:
+    if "gomp" in request.texts and request.runtime == "gnu":
         with suppress(InputError):
             return len(read_gomp(request.texts["gomp"]))
     return None
