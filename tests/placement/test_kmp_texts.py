@@ -6,8 +6,11 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.render import launch_rendering, render
+from nodewise.placement.rendering import NotExpressibleError
 from nodewise.placement.resolve import Request, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
+from tests.placement.runtimes import uneven
 
 SHAPE = "pack:2 core:4 pu:2"
 ALL = tuple(range(16))
@@ -127,3 +130,117 @@ def test_one_is_no_plural():
     part = machine(allow="3")
     said = " ".join(map(str, find_traps(part, resolve(part, Job(2), request).placement, request)))
     assert "the one processor 3" in said and "at most 1 thread," in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "intel", "llvm"),
+    [
+        ({"places": "cores(2)", "bind": "close"}, 4, 16),
+        ({"places": "Cores(03)"}, 6, 16),
+        ({"places": "modules (2)"}, 4, 16),
+        ({"places": "sockets(1)", "bind": "spread,close"}, 8, 16),
+        ({"places": "cores(99)"}, 16, 16),
+        ({"places": "cores(0)"}, 16, 16),
+        ({"places": "cores(2)", "bind": "false"}, 16, 16),
+        ({"places": "cores(2)", "affinity": "verbose"}, 4, 16),
+        ({"places": "cores(2)", "subset": "1s,3c,2t"}, 4, 6),
+        ({"places": "{0},{1}", "bind": "close"}, 16, 16),
+        ({"places": "{0:4}:2:4"}, 16, 16),
+        ({"places": "cores"}, 16, 16),
+    ],
+)
+def test_intels_has_as_many_threads_as_the_places_counted_have_processors(asked, intel, llvm):
+    assert fitting_threads(machine(), Job(1), Request(**asked, runtime="intel")) == intel
+    assert fitting_threads(machine(), Job(1), Request(**asked, runtime="llvm")) == llvm
+
+
+def test_intels_counts_those_that_may_be_used():
+    part = machine(allow="0,2,5,7,9-12")
+    assert fitting_threads(part, Job(1), Request(places="cores(2)")) == 2
+    assert fitting_threads(part, Job(1), Request(places="sockets(1)")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("cores(3:2)", [0, 0, 4, 4, 8, 8]),
+        ("cores(12:3)", [0, 6, 12, 18, 0, 6]),
+        ("cores(20:5)", [0, 10, 20, 6, 16, 2]),
+        ("threads(:3)", [0, 3, 6, 9, 12, 15]),
+        ("threads(0:3)", [0, 3, 6, 9, 12, 15]),
+        ("cores(3:)", [0, 0, 2, 2, 4, 4]),
+        ("cores( 2 : 1 )", [0, 0, 0, 2, 2, 2]),
+        ("cores()", [0, 2, 4, 6, 8, 10]),
+        ("core_types", [0, 2, 4, 6, 8, 10]),
+        ("core_effs(2)", [0, 0, 0, 2, 2, 2]),
+    ],
+)
+def test_names_with_a_stride_and_of_kinds_are_intels(text, first):
+    found = placed(6, "pack:2 numa:2 core:3 pu:2", places=text, bind="close").placement.places
+    assert [p[0] for p in found] == first
+    if text != "cores()":
+        with pytest.raises(InputError, match="OMP_PLACES"):
+            placed(6, places=text, bind="close", runtime="llvm")
+
+
+@pytest.mark.parametrize("text", ["numas", "sockets(1:-1)", "cores(1:", "core_type"])
+def test_names_that_neither_knows(text):
+    with pytest.raises(InputError, match="OMP_PLACES"):
+        placed(2, places=text)
+
+
+def test_places_of_each_kind_of_cores(tmp_path):
+    path = uneven.write_machine(tmp_path / "m.xml", uneven.SHAPES["2 fast and 8 slow"])
+    found = resolve(load_machine(str(path)), Job(2), Request(places="core_types", bind="close")).placement
+    assert found.places == ((0, 1, 2, 3), (4, 5, 6, 7, 8, 9, 10, 11))
+
+
+@pytest.mark.parametrize("runtime", KMP)
+def test_an_ampersand_parts_items_of_a_subset(runtime):
+    assert placed(1, subset="2c & 1t", affinity="none", runtime=runtime).placement.places == ((0, 2, 8, 10),)
+    assert placed(1, subset="1&1c", affinity="none", runtime=runtime).placement.places == ((0, 1),)
+    found = placed(1, subset="2c:eff0&2c:eff1", affinity="none", runtime=runtime)
+    assert found.placement.places == (ALL,) and "ignores the whole subset" in found.notes[0]
+
+
+LONG = "pack:2 core:192 pu:2"
+
+
+def written(dialect, shape, policy, threads, runtime="", allow=None):
+    there = machine(shape, allow)
+    return render(dialect, there, resolve(there, Job(threads), Request(policy=policy)).placement, runtime=runtime)
+
+
+def test_a_list_longer_than_intels_runtime_reads_is_told_and_refused():
+    assert "4085; --to kmp is shorter" in written("omp", LONG, "scatter", 768).notes[-1]
+    assert written("omp", LONG, "scatter", 768, "gnu").notes == ()
+    assert written("omp", LONG, "scatter", 768, "llvm").notes == ()
+    with pytest.raises(NotExpressibleError, match="4497 characters long.*the first 4085; --to kmp is shorter"):
+        written("omp", LONG, "scatter", 768, "intel")
+    assert "proclist" in written("kmp", LONG, "scatter", 768, "intel").env["KMP_AFFINITY"]
+    assert written("kmp", "pack:4 core:192 pu:2", "scatter", 1536, "intel").env["KMP_AFFINITY"] == (
+        "granularity=fine,scatter"
+    )
+    there = machine(LONG)
+    found = resolve(there, Job(768), Request(policy="scatter")).placement
+    assert "KMP_AFFINITY" in launch_rendering(there, found, "intel").env
+    assert "OMP_PLACES" in launch_rendering(there, found).env
+
+
+def test_a_long_list_is_written_shorter_where_it_can_be():
+    allow = ",".join(str(p) for p in range(128) if p % 3)
+    assert written("omp", "pack:2 core:32 pu:2", "os", 40, "intel", allow).env["OMP_PLACES"] == ("{1:43:3,2:42:3}:40:0")
+    # each core's hardware threads are far apart
+    shape = f"core:700 pu:2(indexes={','.join(f'{i},{i * 37 % 700 + 700}' for i in range(700))})"
+    there = machine(shape)
+    cores = resolve(there, Job(700), Request(places="cores", bind="close")).placement
+    made = render("omp", there, cores, runtime="intel")
+    assert made.env["OMP_PLACES"] == "cores" and made.env["OMP_PROC_BIND"] == "close"
+
+
+def test_what_is_read_is_cut_off_as_intels_runtime_does():
+    assert placed(1, places="{9}" + ",{5}" * 1020, bind="close").placement.places == ((9,),)
+    longer = "{9}" + ",{5}" * 1021
+    with pytest.raises(InputError, match="4087 characters long, of which Intel's runtime reads the first 4085"):
+        placed(1, places=longer, bind="close")
+    assert placed(1, places=longer, bind="close", runtime="llvm").placement.places == ((9,),)

@@ -16,6 +16,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Trap
 from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
+from nodewise.placement.openmp.lengths import overlong
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES, active
 from nodewise.placement.policies import POLICIES, describe_policy
@@ -42,6 +43,8 @@ class Placed:
         placement, policy = self.resolved.placement, self.pages[0]
         bound = is_bound(self.machine, placement)
         one = len(placement.by_rank) == 1
+        env = openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {}
+        notes = (*self.resolved.notes, *(overlong(env) if self.request.runtime == "intel" else ()))
         return PlaceOutput(
             policy=placement.policy,
             threads=placement.threads,
@@ -51,15 +54,16 @@ class Placed:
             order=placement.order,
             size=placement.size,
             zones=placement.zones,
-            notes=tuple(self.resolved.notes),
+            notes=tuple(dict.fromkeys(notes)),
             traps=tuple(trap.name for trap in self.traps),
-            env=openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {},
+            env=env,
             levels=placement.levels,
             mask=placement.mask if bound else None,
             memory=None if policy is None else str(policy),
             machine=self.machine,
             placement=placement,
             pages=self.pages,
+            runtime=self.request.runtime if self.request.runtime_named else "",
         )
 
 

@@ -43,6 +43,7 @@ class PlaceOutput:
     machine: Machine = field(repr=False)
     placement: Placement = field(repr=False)
     pages: tuple[MemoryPolicy | None, str] = field(repr=False, default=(None, "default"))
+    runtime: str = field(repr=False, default="")
 
     @property
     def bound(self) -> bool:
@@ -55,14 +56,16 @@ class PlaceOutput:
 
         Raises InputError where the dialect is not known or cannot express it.
         """
-        return self._with_memory(render(dialect, self.machine, self.placement, hosts))
+        return self._with_memory(render(dialect, self.machine, self.placement, hosts, self.runtime))
 
     def launch(self) -> Rendering | None:
         """What starts a program so, where there is one for all and it differs from none."""
         policy, pages = self.pages
         if len(self.placement.by_rank) > 1 or not (self.bound or policy is not None or pages != "default"):
             return None
-        return self._with_memory(launch_rendering(self.machine, self.placement) if self.bound else Rendering())
+        return self._with_memory(
+            launch_rendering(self.machine, self.placement, self.runtime) if self.bound else Rendering()
+        )
 
     def _with_memory(self, rendering: Rendering) -> Rendering:
         """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""

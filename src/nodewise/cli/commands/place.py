@@ -182,6 +182,7 @@ def command(
     _check_together(context, bool(other))
     from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
+    from nodewise.placement.openmp.lengths import overlong
 
     machine = load_machine(machine_spec, allow)
     inside = None if isolation is None else isolated(isolation)
@@ -228,6 +229,8 @@ def command(
     _show(machine, placement, request, explained, compared)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
+        for note in overlong(launch.env) if request.runtime == "intel" else ():
+            print(f"note: {note}", file=sys.stderr)
 
 
 def _check_together(context: click.Context, compared: bool) -> None:

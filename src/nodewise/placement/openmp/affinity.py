@@ -117,9 +117,8 @@ def read_affinity(text: str, runtime: str = "intel") -> Affinity:
             parts.numbers.append(scanner.number())
             if len(parts.numbers) > 2:
                 raise scanner.error("no third number: there are only permute and offset", start)
-        else:
-            if not _word(scanner, parts):
-                _ignore(scanner, parts, start)
+        elif not _word(scanner, parts):
+            _ignore(scanner, parts, start)
         if not scanner.done:
             scanner.need(",", "','")
             if scanner.done:
@@ -156,7 +155,7 @@ def read_kmp_gomp(text: str, runtime: str = "intel") -> Affinity:
 def _ignore(scanner: Scanner, parts: _Parts, start: int) -> None:
     """Go past a word that this runtime does not know, and what it passes over with that: each next item led by a blank."""
     text = scanner.text
-    ignored = []
+    ignored: list[str] = []
     while True:
         end = text.find(",", start if ignored else scanner.at)
         end = len(text) if end < 0 else end

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome, ThreadReader
 from nodewise.placement.layers import Layers, layers_of
-from nodewise.placement.openmp.affinity import apply_affinity, read_affinity, read_kmp_gomp
+from nodewise.placement.openmp.affinity import Affinity, apply_affinity, read_affinity, read_kmp_gomp
 from nodewise.placement.openmp.gnu import apply_gnu
 from nodewise.placement.openmp.gnu_text import read_gomp
-from nodewise.placement.openmp.places import apply_places, read_bind, read_places
+from nodewise.placement.openmp.lengths import longest, overlong
+from nodewise.placement.openmp.places import Places, apply_places, processors_of_count, read_bind, read_places
 from nodewise.placement.openmp.subset import Subset, apply_subset, read_subset
 
 if TYPE_CHECKING:
@@ -97,19 +98,18 @@ def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
 
 
 def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outcome | None:
-    given = request.texts
+    given, cut = _as_far_as_read(request)
     threads = prod(levels)
     if not {"places", "bind", "affinity", "gomp", "subset", "place_threads"} & given.keys():
         return None
     if request.runtime == "gnu":
         return apply_gnu(machine, levels, given.get("places"), given.get("gomp"), given.get("bind"))
-    if "gomp" in given:
-        # it goes before OpenMP's own variables
-        places, binds, affinity = None, (), read_kmp_gomp(given["gomp"], request.runtime)
-    else:
-        places = read_places(given["places"]) if "places" in given else None
-        binds = read_bind(given["bind"]) if "bind" in given else ()
-        affinity = read_affinity(given["affinity"], request.runtime) if "affinity" in given else None
+    try:
+        places, binds, affinity = _read(given, request.runtime)
+    except InputError as problem:
+        if cut:
+            raise InputError(cut[0], f"write it shorter, or in several parts: {problem.what[-80:]}") from None
+        raise
     if affinity is not None and affinity.type == "disabled":
         # so that one that is spelt wrong does not matter
         named = "subset" in given or "place_threads" in given
@@ -117,6 +117,7 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
         return Outcome((tuple(sorted(machine.allowed)),) * threads, unread)
     subset = _subset(request)
     layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
+    notes = (*cut, *notes)
     if "place_threads" in given:
         notes = (_PLACE_THREADS.format(subset), *notes)
     # without a type it leaves the places to OpenMP's own variables, where those are set
@@ -132,6 +133,30 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
         granularity = None if affinity is None else affinity.granularity
         outcome = apply_places(layers, places, binds, levels, granularity)
     return replace(outcome, notes=(*notes, *outcome.notes))
+
+
+def _read(given: Mapping[str, str], runtime: str) -> tuple[Places | None, tuple[str, ...], Affinity | None]:
+    """What Intel's or LLVM's runtime takes from the texts; GOMP_CPU_AFFINITY goes before OpenMP's own variables."""
+    if "gomp" in given:
+        return None, (), read_kmp_gomp(given["gomp"], runtime)
+    return (
+        read_places(given["places"], runtime) if "places" in given else None,
+        read_bind(given["bind"]) if "bind" in given else (),
+        read_affinity(given["affinity"], runtime) if "affinity" in given else None,
+    )
+
+
+def _as_far_as_read(request: Request) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The texts without what Intel's runtime cuts off, and a note for each that it does."""
+    if request.runtime != "intel":
+        return request.texts, ()
+    texts, notes = dict(request.texts), []
+    for name, variable in (("places", "OMP_PLACES"), ("bind", "OMP_PROC_BIND"), ("affinity", "KMP_AFFINITY")):
+        most = longest(variable)
+        if name in texts and most is not None and len(texts[name]) > most:
+            notes += overlong({variable: texts[name]})
+            texts[name] = texts[name][:most]
+    return texts, tuple(notes)
 
 
 def _subset(request: Request) -> Subset | None:
@@ -158,7 +183,19 @@ def _listed(machine: Machine, request: Request) -> int | None:
 
 def _usable(machine: Machine, request: Request) -> int | None:
     subset = _subset(request)
-    return None if subset is None else len(_part(machine, request, subset, respect=True)[0].rows)
+    layers = _part(machine, request, subset, respect=True)[0]
+    usable = None if subset is None else len(layers.rows)
+    if request.runtime != "intel":
+        return usable
+    # Intel's counts the processors of so many cores, and those of a list not
+    try:
+        places, binds, affinity = _read(request.texts, "intel")
+    except InputError:
+        return usable
+    if places is None or binds[:1] == ("false",) or (affinity is not None and affinity.typed):
+        return usable
+    counted = processors_of_count(layers, places)
+    return usable if counted is None else counted
 
 
 #: What the OpenMP runtimes make of the texts of all their dialects together.

@@ -30,6 +30,8 @@ _NAMES = (
     ("core", "core", 1),
     ("thread", "thread", 1),
 )
+#: What stands between two items: the ampersand is for kinds of cores, and no different.
+_MARKS = (",", "x", "&")
 _WHAT = "a layer: s(ocket), d(ie), n(uma), l3, l2, ti(le), c(ore) or t(hread)"
 
 
@@ -78,8 +80,8 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
             items.append(item)
         if scanner.done:
             break
-        if not scanner.take(",") and not scanner.take("x"):
-            raise scanner.error("',' or 'x'")
+        if not any(map(scanner.take, _MARKS)):
+            raise scanner.error("',', 'x' or '&'")
         if scanner.done:
             raise scanner.error(_WHAT)
     notes: tuple[str, ...] = ()
@@ -107,7 +109,7 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
             return None
         if count == 0:
             raise scanner.error("a count of at least 1", start)
-        if offset_alone or scanner.done or scanner.peek() == ",":
+        if offset_alone or scanner.done or scanner.peek() in ",&":
             # today's reader takes a number without a layer for sockets, also before the O that once was an offset
             if offset_alone:
                 scanner.take("o")
