@@ -215,7 +215,7 @@ def test_a_list_longer_than_intels_runtime_reads_is_told_and_refused():
     assert "4085; --to kmp is shorter" in written("omp", LONG, "scatter", 768).notes[-1]
     assert written("omp", LONG, "scatter", 768, "gnu").notes == ()
     assert written("omp", LONG, "scatter", 768, "llvm").notes == ()
-    with pytest.raises(NotExpressibleError, match="4497 characters long.*the first 4085; --to kmp is shorter"):
+    with pytest.raises(NotExpressibleError, match=r"4497 characters long.*the first 4085; --to kmp is shorter"):
         written("omp", LONG, "scatter", 768, "intel")
     assert "proclist" in written("kmp", LONG, "scatter", 768, "intel").env["KMP_AFFINITY"]
     assert written("kmp", "pack:4 core:192 pu:2", "scatter", 1536, "intel").env["KMP_AFFINITY"] == (
@@ -244,3 +244,27 @@ def test_what_is_read_is_cut_off_as_intels_runtime_does():
     with pytest.raises(InputError, match="4087 characters long, of which Intel's runtime reads the first 4085"):
         placed(1, places=longer, bind="close")
     assert placed(1, places=longer, bind="close", runtime="llvm").placement.places == ((9,),)
+
+
+@pytest.mark.parametrize(
+    ("subset", "left"),
+    [
+        ("1numas", 16),
+        ("1nums,1t", 8),
+        ("1cs", 4),
+        ("1l3_ca", 16),
+        ("1threads", 16),
+        ("1c:INTEL_CORE", 4),
+        # a package is no socket there, but a group of processors, which only Windows has
+        ("1package", 32),
+        ("1packs,1c", 32),
+    ],
+)
+def test_names_of_layers_may_be_cut_and_have_an_s(subset, left):
+    shape = "pack:2 numa:2 l3:1 l2:1 core:4 pu:2"
+    assert len(placed(1, shape, subset=subset, affinity="none").placement.places[0]) == left
+
+
+def test_t_with_an_s_is_refused():
+    with pytest.raises(InputError, match="column 2"):
+        placed(1, subset="1ts", affinity="none")
