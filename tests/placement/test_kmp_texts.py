@@ -147,6 +147,7 @@ def test_one_is_no_plural():
         ({"places": "{0},{1}", "bind": "close"}, 16, 16),
         ({"places": "{0:4}:2:4"}, 16, 16),
         ({"places": "cores"}, 16, 16),
+        ({"affinity": "disabled", "subset": "1s,1c"}, 16, 16),
     ],
 )
 def test_intels_has_as_many_threads_as_the_places_counted_have_processors(asked, intel, llvm):
