@@ -121,7 +121,7 @@ def test_what_a_process_heeds_of_its_variables():
     }
     assert set(heeded_environment(given, "libgomp")) == {"OMP_PLACES", "OMP_PROC_BIND", "FIRST"}
     assert set(heeded_environment(given, "libiomp5")) == {"KMP_AFFINITY", "FIRST"}
-    assert set(heeded_environment({**given, "KMP_AFFINITY": ""}, "libomp")) == {"OMP_PLACES", "OMP_PROC_BIND", "FIRST"}
+    assert set(heeded_environment({**given, "KMP_AFFINITY": ""}, "libomp")) == {"GOMP_CPU_AFFINITY", "FIRST"}
     assert heeded_environment(given, "") == {"FIRST": "x"}
     request = environment_request({"GOMP_CPU_AFFINITY": "0"}, "libgomp")
     assert (request.runtime, request.texts) == ("gnu", {"gomp": "0"})

@@ -17,6 +17,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Trap
 from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
+from nodewise.placement.openmp.lengths import overlong
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES, active
 from nodewise.placement.policies import POLICIES
@@ -44,6 +45,8 @@ class Placed:
         placement, policy = self.resolved.placement, self.pages[0]
         bound = is_bound(self.machine, placement)
         one = len(placement.by_rank) == 1
+        env = openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {}
+        notes = (*self.resolved.notes, *(overlong(env) if self.request.runtime == "intel" else ()))
         return PlaceOutput(
             policy=placement.policy,
             threads=placement.threads,
@@ -53,9 +56,9 @@ class Placed:
             order=placement.order,
             size=placement.size,
             zones=placement.zones,
-            notes=tuple(self.resolved.notes),
+            notes=tuple(dict.fromkeys(notes)),
             traps=tuple(trap.name for trap in self.traps),
-            env=openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {},
+            env=env,
             levels=placement.levels,
             mask=placement.mask if bound else None,
             memory=None if policy is None else str(policy),
@@ -63,6 +66,7 @@ class Placed:
             placement=placement,
             pages=self.pages,
             counted=self.counted,
+            runtime=self.request.runtime if self.request.runtime_named else "",
         )
 
 
@@ -83,11 +87,11 @@ def check_policy(policy: str) -> None:
 
 
 def request_of(
-    policy: str | None, zones: str, runtime: str, texts: dict[str, str | None], near: Sequence[str] = ()
+    policy: str | None, zones: str, runtime: str | None, texts: dict[str, str | None], near: Sequence[str] = ()
 ) -> Request:
     """What is asked for, in whatever dialects. Raises InputError for what is not known, and where nothing is."""
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
-        if value not in known:
+        if value is not None and value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
     if policy in BINDINGS and not placing(texts):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
@@ -156,7 +160,7 @@ def place(
     ranks: int = 0,
     nodes: int = 1,
     zones: str = "share",
-    runtime: str = "intel",
+    runtime: str | None = None,
     near: str | Sequence[str] = (),
     machine: Machine | StrPath | None = None,
     allow: Processors | None = None,
@@ -169,7 +173,7 @@ def place(
     `texts` say it in the words of any tool, each by the name of the command's option: `places="cores", bind="close"`,
     `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits; `(2, 4)`: two, with an inner OpenMP team of four each), `ranks` those of all `nodes` like this
     one; `zones` is what ranks get where no launcher is named, `near` the devices whose nearest processors are kept to
-    (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
+    (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow (None: Intel's, and GNU's for `gomp`). `memory` is where pages go,
     such as `"bind:0"`. What it returns is written in another dialect by its `render`.
 
     >>> import nodewise

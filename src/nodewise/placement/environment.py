@@ -33,7 +33,7 @@ def heeded_environment(environment: Mapping[str, str], library: str) -> dict[str
 def environment_request(heeded: Mapping[str, str], library: str) -> Request:
     """The request that heeded variables make."""
     texts = variable_texts()
-    return Request(runtime=_runtime(library) or "intel", **{texts[name].name: value for name, value in heeded.items()})
+    return Request(runtime=_runtime(library), **{texts[name].name: value for name, value in heeded.items()})
 
 
 def _runtime(library: str) -> str | None:

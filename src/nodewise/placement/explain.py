@@ -8,7 +8,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.facts import Facts, placement_facts
 from nodewise.placement.job import Job
-from nodewise.placement.openmp.runtimes import RUNTIMES, modelled, whose
+from nodewise.placement.openmp.runtimes import RUNTIMES, whose
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import describe_policy
 from nodewise.placement.registry import all_texts
@@ -54,7 +54,7 @@ def _other_runtime(machine: Machine, placement: Placement, request: Request) -> 
     """Where the same texts bind by the rules of a runtime that is not modelled: whether that would place threads the same."""
     texts = [all_texts()[name] for name in request.texts]
     binding = [text for text in texts if text.binds and text.runtimes]
-    gnu = modelled(request) == "gnu"
+    gnu = request.runtime == "gnu"
     if not binding or any({"intel", "gnu"} - set(text.runtimes) for text in binding):
         return []
     intel = [name for name in RUNTIMES if name != "gnu"]

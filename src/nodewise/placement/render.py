@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
@@ -16,6 +17,7 @@ from nodewise.placement.dialect import Dialect, Places
 from nodewise.placement.job import within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.openmp.gnu import apply_gnu
+from nodewise.placement.openmp.lengths import overlong
 from nodewise.placement.openmp.places import apply_places, openmp_environment, read_places
 from nodewise.placement.placement import PlaceList, Placement
 from nodewise.placement.registry import binding_variables, local_rank_variables, writers
@@ -34,9 +36,13 @@ _CALLED = {
 }
 
 
-def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+def render(
+    dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = (), runtime: str = ""
+) -> Rendering:
     """The placement written in a dialect; a process's for several ranks becomes a script that each rank is started through.
 
+    `runtime` is the OpenMP runtime that is to read it, where one is named: what Intel's would not read to its end is then an
+    error, and else a note.
     Raises NotExpressibleError with the reason where the dialect cannot express it, InputError for an unknown dialect or hosts
     that do not match the nodes.
     """
@@ -61,10 +67,11 @@ def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence
     if writer.write_job is not None:
         if writer.with_threads and len(placement.levels) > 1:
             raise NotExpressibleError(dialect, "it places the threads of one team, and these are of teams within teams")
-        return _with_threads(machine, placement, writer.write_job(machine, placement, hosts), alone=writer.with_threads)
+        launcher = writer.write_job(machine, placement, hosts)
+        return _with_threads(machine, placement, launcher, alone=writer.with_threads, runtime=runtime)
     inner = placement.inner or (None,) * len(placement.by_rank)
     of_ranks = [
-        _process(dialect, writer, machine, places, placement.levels, one)
+        _whole(dialect, machine, places, _process(dialect, writer, machine, places, placement.levels, one), runtime)
         for places, one in zip(placement.by_rank, inner, strict=True)
     ]
     return of_ranks[0] if len(of_ranks) == 1 else _wrapper(of_ranks)
@@ -84,11 +91,32 @@ def _process(
     return replace(found, notes=(*found.notes, "what OMP_PROC_BIND says of inner teams is written by --to omp alone"))
 
 
-def launch_rendering(machine: Machine, placement: Placement) -> Rendering:
+def _whole(dialect: str, machine: Machine, places: Places, written: Rendering, runtime: str) -> Rendering:
+    """What was written, with a note where Intel's runtime cuts it off; an error where that is to read it."""
+    cut = overlong(written.env) if runtime in ("", "intel") else []
+    if not cut:
+        return written
+    way = ""
+    if dialect == "omp" and not written.env.get("OMP_NUM_THREADS", "").count(","):
+        with suppress(NotExpressibleError):
+            shorter = writers()["kmp"].write_process
+            way = "; --to kmp is shorter" if shorter and not overlong(shorter(machine, places).env) else ""
+    if runtime == "intel":
+        raise NotExpressibleError(dialect, cut[0] + way)
+    return replace(written, notes=(*written.notes, *(one + way for one in cut)))
+
+
+def launch_rendering(machine: Machine, placement: Placement, runtime: str = "") -> Rendering:
     """The placement of one process in the dialect that most programs read: OpenMP's own where it can express it."""
     known = writers()
     outside = not set(placement.mask) <= set(machine.allowed)
-    return render(next(name for name in ("omp", *known) if known[name].outside or not outside), machine, placement)
+    first = next(name for name in ("omp", *known) if known[name].outside or not outside)
+    try:
+        return render(first, machine, placement, runtime=runtime)
+    except NotExpressibleError:
+        if first != "omp":
+            raise
+        return render("kmp", machine, placement, runtime=runtime)
 
 
 def _wrapper(of_ranks: Sequence[Rendering]) -> Rendering:
@@ -139,7 +167,9 @@ def _script(by_rank: Sequence[Sequence[str]], first: Sequence[str]) -> str:
     return "\n".join([*lines, "esac", 'exec "$@"']) + "\n"
 
 
-def _with_threads(machine: Machine, placement: Placement, launcher: Rendering, *, alone: bool) -> Rendering:
+def _with_threads(
+    machine: Machine, placement: Placement, launcher: Rendering, *, alone: bool, runtime: str
+) -> Rendering:
     """A launcher's rendering with the OpenMP setting that places the threads within each rank's zone, unless it does so alone."""
     threads = {len(places) for places in placement.by_rank}
     count = {"OMP_NUM_THREADS": str(threads.pop())} if len(threads) == 1 else {}
@@ -152,8 +182,8 @@ def _with_threads(machine: Machine, placement: Placement, launcher: Rendering, *
     common = {} if floating or alone else None if nested else common_openmp(machine, placement)
     if common is not None:
         return Rendering({**launcher.env, **count, **common}, launcher.words, launcher.files, launcher.notes)
-    script = render("omp", machine, placement)
-    notes = launcher.notes
+    script = render("omp", machine, placement, runtime=runtime)
+    notes = (*launcher.notes, *(note for note in script.notes if "characters long" in note))
     if script.files:
         notes = (
             *notes,

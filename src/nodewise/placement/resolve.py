@@ -32,7 +32,8 @@ ZONES = ("share", "packed", "none")
 class Request:
     """What was asked for: a policy's name, and texts by name in the registry's order.
 
-    `zones` is one of `ZONES`, `runtime` one of the OpenMP runtimes, `near` names devices whose processors are to be kept to.
+    `zones` is one of `ZONES`, `near` names devices whose processors are to be kept to. `runtime` is one of the OpenMP runtimes,
+    and `runtime_named` whether it was asked for: where not, it is GNU's for GOMP_CPU_AFFINITY, else Intel's.
     `levels` is how many threads an OpenMP team of each level has, where there are inner teams.
     """
 
@@ -40,6 +41,7 @@ class Request:
     texts: Mapping[str, str]
     zones: str
     runtime: str
+    runtime_named: bool
     near: tuple[str, ...]
     levels: tuple[int, ...]
 
@@ -47,7 +49,7 @@ class Request:
         self,
         policy: str | None = None,
         zones: str = "share",
-        runtime: str = "intel",
+        runtime: str | None = None,
         near: Sequence[str] = (),
         **texts: str | None,
     ) -> None:
@@ -57,8 +59,10 @@ class Request:
         if unknown:
             raise InputError(f"no dialect reads {unknown[0]!r}", f"known are: {', '.join(known)}")
         given = {name: text for name in known if (text := texts.get(name)) is not None}
-        for name, value in (("policy", policy), ("texts", given), ("zones", zones), ("runtime", runtime)):
+        for name, value in (("policy", policy), ("texts", given), ("zones", zones)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "runtime", runtime or ("gnu" if "gomp" in given else "intel"))
+        object.__setattr__(self, "runtime_named", runtime is not None)
         object.__setattr__(self, "near", tuple(near))
         object.__setattr__(self, "levels", ())
 

@@ -11,7 +11,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Silence, Trap
 from nodewise.placement.facts import placement_facts
-from nodewise.placement.openmp.runtimes import modelled, whose
+from nodewise.placement.openmp.runtimes import whose
 from nodewise.placement.placement import Placement
 from nodewise.placement.registry import all_dialects, all_texts, launchers, variable_texts
 from nodewise.placement.resolve import Request
@@ -23,7 +23,7 @@ def find_traps(
     """The traps of a placement on a machine, asked for by this request, started from this environment."""
     found = [
         *_stacked(machine, placement),
-        *_silenced(request.texts),
+        *_silenced(request.texts, request.runtime if request.runtime_named else ""),
         *_narrowed(request, placement),
         *_too_few(machine, placement),
         *_oversubscribed(machine, placement),
@@ -48,9 +48,14 @@ def environment_traps(environment: Mapping[str, str]) -> list[Trap]:
     return found + _silenced([text.name for name, text in variable_texts().items() if environment.get(name)])
 
 
-def _silenced(given: Collection[str]) -> list[Trap]:
-    """Texts that are ignored because of another."""
-    silences = (silence for dialect in all_dialects() for silence in dialect.silences)
+def _silenced(given: Collection[str], runtime: str = "") -> list[Trap]:
+    """Texts that are ignored because of another, by the runtime that is named, or by any."""
+    silences = (
+        silence
+        for dialect in all_dialects()
+        for silence in dialect.silences
+        if not runtime or not silence.runtimes or runtime in silence.runtimes
+    )
     return [_silence(s) for s in silences if s.winner in given and not set(s.losers).isdisjoint(given)]
 
 
@@ -91,7 +96,7 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
 
 def _narrowed(request: Request, placement: Placement) -> list[Trap]:
     """GNU's runtime binds the main thread too, for good."""
-    gnu = modelled(request) == "gnu"
+    gnu = request.runtime == "gnu"
     first = placement.by_rank[0]
     if not gnu or len(set(first)) < 2:
         return []
@@ -122,9 +127,9 @@ def _too_few(machine: Machine, placement: Placement) -> list[Trap]:
         found.append(
             Trap(
                 "mask narrower than plan",
-                f"{placement.threads} threads are to share the {len(allowed)} processors {format_processors(allowed)} that this "
+                f"{placement.threads} threads are to share {_processors(len(allowed))} {format_processors(allowed)} that this "
                 f"process may use of {len(machine.pus)} (by its cpuset, Slurm's mask, or taskset)",
-                f"use at most {len(allowed)} threads, or ask for more processors",
+                f"use at most {_threads(len(allowed))}, or ask for more processors",
             )
         )
     quota = machine.limits.cpu_quota
@@ -132,12 +137,20 @@ def _too_few(machine: Machine, placement: Placement) -> list[Trap]:
         found.append(
             Trap(
                 "quota below threads",
-                f"a CPU quota of {quota:g} processors holds {placement.threads} threads back, wherever they sit: "
+                f"a CPU quota of {quota:g} processor{'s' * (quota != 1)} holds {_threads(placement.threads)} back, wherever they sit: "
                 "all of them stop for the rest of each period once it is used up",
-                f"use at most {max(1, int(quota))} threads, or raise the quota",
+                f"use at most {_threads(max(1, int(quota)))}, or raise the quota",
             )
         )
     return found
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' * (count != 1)}"
+
+
+def _processors(count: int) -> str:
+    return f"the {count} processors" if count > 1 else "the one processor"
 
 
 def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
@@ -149,14 +162,13 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
     if placement.threads > there and there < len(machine.pus):
         # a mask narrower than the plan is reported
         return []
-    whose = f"the {used} processors" if used > 1 else "the one processor"
     where = "that may be used" if used == there else f"{format_processors(placement.mask)} that they are bound to"
     return [
         Trap(
             "oversubscribed",
-            f"{placement.threads} threads are to share {whose} {where}: they take turns, and wherever they wait for one "
+            f"{placement.threads} threads are to share {_processors(used)} {where}: they take turns, and wherever they wait for one "
             "another, all wait for the last",
-            f"use at most {used} threads"
+            f"use at most {_threads(used)}"
             + (f", or spread them over the {there} that may be used" if used < there else ""),
         )
     ]

@@ -45,6 +45,7 @@ class PlaceOutput:
     pages: tuple[MemoryPolicy | None, str] = field(repr=False, default=(None, "default"))
     #: Whether a program is told how many threads there are where they are not bound: not where only memory was asked for.
     counted: bool = field(repr=False, default=False)
+    runtime: str = field(repr=False, default="")
 
     @property
     def bound(self) -> bool:
@@ -57,7 +58,7 @@ class PlaceOutput:
 
         Raises InputError where the dialect is not known or cannot express it.
         """
-        return self._with_memory(render(dialect, self.machine, self.placement, hosts))
+        return self._with_memory(render(dialect, self.machine, self.placement, hosts, self.runtime))
 
     def launch(self) -> Rendering | None:
         """What starts a program so, where there is one for all and it differs from none."""
@@ -65,7 +66,7 @@ class PlaceOutput:
         if len(self.placement.by_rank) > 1 or not (self.counted or policy is not None or pages != "default"):
             return None
         if self.bound:
-            return self._with_memory(launch_rendering(self.machine, self.placement))
+            return self._with_memory(launch_rendering(self.machine, self.placement, self.runtime))
         levels = self.levels or (self.threads,)
         count = {"OMP_NUM_THREADS": ",".join(map(str, levels))}
         if len(levels) > 1:

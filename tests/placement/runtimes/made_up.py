@@ -132,7 +132,8 @@ def places(dice: random.Random, count: int) -> str:
     """A value of OMP_PLACES for a machine whose numbers are below `count`; some are wrong."""
     if dice.random() < 0.45:
         word = dice.choice(_WORDS[: dice.choice([5, 5, 5, len(_WORDS)])])
-        return word + (f"({dice.randint(0, count)})" if dice.random() < 0.35 else "")
+        stride = f":{dice.randint(0, 3)}" if dice.random() < 0.1 else ""
+        return word + (f"({dice.randint(0, count)}{stride})" if dice.random() < 0.35 else "")
     entries: list[str] = []
     for _ in range(dice.randint(1, 4)):
         members = [_interval(dice, count) for _ in range(dice.choice([1, 1, 1, 2, 3]))]
@@ -220,7 +221,9 @@ def affinity(dice: random.Random, count: int) -> str:
         words += [str(dice.randint(0, 4)), str(dice.randint(0, count + 2))]
     if kind in ("logical", "physical") and dice.random() < 0.5:
         words.append(str(dice.randint(0, count)))
-    return ",".join(words)
+    if kind != "explicit" and dice.random() < 0.03:
+        words.insert(0, f"proclist=[{dice.randrange(count)}]")
+    return dice.choice([",", ",", ",", ",", ", "]).join(words)
 
 
 def subset(dice: random.Random) -> str:
@@ -246,6 +249,8 @@ def intel_setting(dice: random.Random, machine: Machine) -> dict[str, str]:
         env["OMP_PLACES"] = places(dice, count)
     if kind > 0.5 and dice.random() < 0.9:
         env["OMP_PROC_BIND"] = dice.choice(_BINDS[: dice.choice([6, 6, 6, len(_BINDS)])])
+    if "KMP_AFFINITY" not in env and dice.random() < 0.15:
+        env["GOMP_CPU_AFFINITY"] = gomp(dice, count)
     if dice.random() < 0.3:
         env["KMP_HW_SUBSET"] = subset(dice)
     for name in list(env):
@@ -255,9 +260,12 @@ def intel_setting(dice: random.Random, machine: Machine) -> dict[str, str]:
 
 
 def threads(dice: random.Random, machine: Machine) -> int:
-    """A number of threads, from 2 to some more than there are processors."""
+    """A number of threads, mostly from 2 to some more than there are processors."""
     count = min(len(machine.pus), 48)
-    return max(2, dice.choice([3, count, dice.randint(2, count + 1), dice.randint(2, 2 * count + 1)]))
+    return max(
+        1 + (dice.random() < 0.95),
+        dice.choice([1, 3, count, dice.randint(1, count + 1), dice.randint(1, 2 * count + 1)]),
+    )
 
 
 def levels(dice: random.Random) -> tuple[int, ...]:

@@ -64,9 +64,8 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     fixed = [
         GroupedOption(
             ["--runtime"],
-            default="intel",
             metavar=runtimes,
-            help="Whose rules OpenMP's variables follow.",
+            help="Whose rules OpenMP's variables follow: without it Intel's, and GNU's for --gomp.",
             group="Dialects",
         ),
         GroupedOption(
@@ -183,6 +182,7 @@ def command(
     _check_together(context, bool(other))
     from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
+    from nodewise.placement.openmp.lengths import overlong
 
     machine = load_machine(machine_spec, allow)
     inside = None if isolation is None else isolated(isolation)
@@ -229,6 +229,8 @@ def command(
     _show(machine, placement, request, explained, compared, untouched)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
+        for note in overlong(launch.env) if request.runtime == "intel" else ():
+            print(f"note: {note}", file=sys.stderr)
 
 
 def _check_together(context: click.Context, compared: bool) -> None:

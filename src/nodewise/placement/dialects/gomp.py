@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""gomp: GOMP_CPU_AFFINITY, of GNU's OpenMP runtime, which alone binds outside of what a process may use."""
+"""gomp: GOMP_CPU_AFFINITY, of GNU's OpenMP runtime, which alone binds outside of what a process may use.
+
+Intel's and LLVM's read it, too, where KMP_AFFINITY names no type, and before OpenMP's own variables.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.dialect import Dialect, Places, Text, Trap
+from nodewise.placement.dialect import Dialect, Places, Silence, Text, Trap
 from nodewise.placement.openmp.gnu_text import read_gomp
-from nodewise.placement.openmp.runtimes import OPENMP
+from nodewise.placement.openmp.runtimes import KMP, OPENMP, RUNTIMES
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import Rendering, single
 
@@ -27,7 +30,7 @@ def write_gomp(machine: Machine, places: Places) -> Rendering:
 def _traps(machine: Machine, placement: Placement, request: Request, environment: Mapping[str, str]) -> list[Trap]:
     """Threads outside of what a process may use, where it is not known whether that is by a mask or by a cpuset."""
     outside = set(placement.mask) - set(machine.allowed)
-    if "gomp" not in request.texts or not outside or machine.limits.cpuset:
+    if "gomp" not in request.texts or request.runtime != "gnu" or not outside or machine.limits.cpuset:
         return []
     return [
         Trap(
@@ -47,11 +50,12 @@ DIALECT = Dialect(
             "GOMP_CPU_AFFINITY, such as '0 3 1-2 4-15:2'.",
             variable="GOMP_CPU_AFFINITY",
             read=read_gomp,
-            runtimes=("gnu",),
+            runtimes=tuple(RUNTIMES),
         ),
     ),
     threads=OPENMP,
     write_process=write_gomp,
     outside=True,
     traps=_traps,
+    silences=(Silence("gomp", ("bind", "places"), KMP),),
 )

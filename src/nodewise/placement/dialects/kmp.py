@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Places, Silence, Text, Trap
 from nodewise.placement.layers import layers_of
 from nodewise.placement.openmp.affinity import Affinity, apply_affinity, first_place, float_levels, read_affinity
+from nodewise.placement.openmp.lengths import overlong
 from nodewise.placement.openmp.runtimes import KMP, OPENMP, check_kmp
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import NotExpressibleError, Rendering
@@ -32,7 +34,8 @@ _TYPES = {
 def write_kmp(machine: Machine, places: Places) -> Rendering:
     """`KMP_AFFINITY` with a list of the places, in braces where a thread may use several processors.
 
-    Raises NotExpressibleError on a part of a machine whose single hardware threads the runtime does not distinguish.
+    Raises NotExpressibleError on a part of a machine whose single hardware threads the runtime does not distinguish. A list
+    that is longer than Intel's runtime reads is written as a type, where one places threads so.
     """
     listed = ",".join(str(p[0]) if len(p) == 1 else "{" + ",".join(map(str, p)) + "}" for p in places)
     text = f"granularity=fine,proclist=[{listed}],explicit"
@@ -40,12 +43,21 @@ def write_kmp(machine: Machine, places: Places) -> Rendering:
         raise NotExpressibleError(
             "KMP_AFFINITY", "with only some processors allowed the runtime takes layers of this machine for one another"
         )
+    notes = ("read by Intel's and LLVM's runtimes; GNU's does not know it",)
+    if overlong({"KMP_AFFINITY": text}):
+        layers = [layers_of(machine), layers_of(machine, native=True)]
+        for kind, fine in product(("compact", "scatter", "balanced", "compact,1"), ("fine", "core")):
+            typed = f"granularity={fine},{kind}"
+            affinity = read_affinity(typed)
+            if all(apply_affinity(one, affinity, len(places)).places == tuple(places) for one in layers):
+                text = typed
+                break
     env = {"OMP_NUM_THREADS": str(len(places)), "KMP_AFFINITY": text}
-    return Rendering(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))
+    return Rendering(env, notes=notes)
 
 
 def _explain(machine: Machine, request: Request) -> list[str]:
-    affinity = read_affinity(request.texts["affinity"])
+    affinity = read_affinity(request.texts["affinity"], request.runtime)
     sentences = [f"KMP_AFFINITY of type {affinity.type} {_TYPES[affinity.type]}."]
     return sentences if affinity.type in ("none", "disabled") else [*sentences, *_modifiers(machine, affinity)]
 
@@ -106,5 +118,5 @@ DIALECT = Dialect(
     check=check_kmp,
     explain=_explain,
     traps=_traps,
-    silences=(Silence("affinity", ("bind", "places"), KMP),),
+    silences=(Silence("affinity", ("bind", "places", "gomp"), KMP),),
 )

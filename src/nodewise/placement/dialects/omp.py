@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from itertools import product
 from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
@@ -11,9 +12,11 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Places, Silence, Text
 from nodewise.placement.layers import layers_of
+from nodewise.placement.openmp.gnu import apply_gnu
 from nodewise.placement.openmp.gnu_text import read_gnu_places
-from nodewise.placement.openmp.places import openmp_environment, read_bind, read_places
-from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled, read_levels
+from nodewise.placement.openmp.lengths import overlong
+from nodewise.placement.openmp.places import apply_places, openmp_environment, read_bind, read_places
+from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, read_levels
 from nodewise.placement.rendering import Rendering
 
 if TYPE_CHECKING:
@@ -40,7 +43,23 @@ def write_omp(machine: Machine, places: Places) -> Rendering:
         f"of what is allowed here Intel's runtime does not tell processors {format_processors(lost)} apart: it binds a thread of "
         "one of them to others, too",
     )
-    return Rendering(openmp_environment(places), notes=notes if lost else ())
+    env = openmp_environment(places)
+    if overlong(env):
+        env |= _by_name(machine, places)
+    return Rendering(env, notes=notes if lost else ())
+
+
+def _by_name(machine: Machine, places: Places) -> dict[str, str]:
+    """The two variables with the name of a kind of object, where every runtime so places threads just as the list does."""
+    layers = [layers_of(machine), layers_of(machine, native=True)]
+    threads, asked = (len(places),), tuple(places)
+    for kind, bind in product(("cores", "threads", "sockets"), ("close", "spread")):
+        named = read_places(kind)
+        if apply_gnu(machine, threads, kind, None, bind).places == asked and all(
+            apply_places(one, named, (bind,), threads).places == asked for one in layers
+        ):
+            return {"OMP_PLACES": kind, "OMP_PROC_BIND": bind}
+    return {}
 
 
 def write_teams(machine: Machine, places: Places, levels: tuple[int, ...], inner: PlaceList | None) -> Rendering:
@@ -55,11 +74,11 @@ def _check(request: Request) -> None:
 
 def _explain(machine: Machine, request: Request) -> list[str]:
     """Of what GNU's runtime refuses, a note has what it does instead."""
-    gnu = modelled(request) == "gnu"
+    gnu = request.runtime == "gnu"
     sentences = []
     with suppress(InputError) if gnu else nullcontext():
         if (text := request.texts.get("places")) is not None:
-            places = read_gnu_places(text) if gnu else read_places(text)
+            places = read_gnu_places(text) if gnu else read_places(text, request.runtime)
             kind = f"each of the {places.kind.replace('_', ' ')}s" if places.kind else "each entry of the list"
             limit = f", the first {places.limit}" if places.limit else ""
             sentences.append(f"OMP_PLACES={text}: {kind} is a place{limit}.")

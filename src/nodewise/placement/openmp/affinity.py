@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """KMP_AFFINITY: its grammar, and where it puts threads.
 
-Modelled is Intel's runtime (libiomp5), whose rules LLVM's libomp shares; GNU's libgomp does not read this variable.
+Modelled is Intel's runtime (libiomp5), whose rules LLVM's libomp shares but for a few words; GNU's libgomp does not read this
+variable. Both read GOMP_CPU_AFFINITY as an explicit list of single processors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balan
 _SWITCHES = {
     "verbose": ("verbose", True),
     "noverbose": ("verbose", False),
-    "nonverbose": ("verbose", False),
     "warnings": ("warnings", True),
     "nowarnings": ("warnings", False),
     "respect": ("respect", True),
@@ -41,6 +41,10 @@ _GRANULARITIES = {
     "core_efficiency": "core_eff",
     "group": "group",
 }
+
+#: What a runtime takes for a word that it does not know.
+_UNKNOWN = {"llvm": ("reset", "noreset")}
+_WHOSE = {"intel": "Intel's", "llvm": "LLVM's"}
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,13 @@ def _range(scanner: Scanner) -> range:
     return range(first, last + (1 if stride > 0 else -1), stride)
 
 
-def read_affinity(text: str) -> Affinity:
-    """Read a value of KMP_AFFINITY. Raises InputError with the column where the runtime would warn of its syntax."""
+def read_affinity(text: str, runtime: str = "intel") -> Affinity:
+    """Read a value of KMP_AFFINITY as `intel` or `llvm` does.
+
+    Raises InputError with the column where the runtime would warn of its syntax, and for what crashes LLVM's.
+    """
     scanner = Scanner("KMP_AFFINITY", text)
-    parts = _Parts()
+    parts = _Parts(runtime)
     if scanner.done:
         raise scanner.error(f"a type ({', '.join(TYPES)}) or a modifier")
     while not scanner.done:
@@ -110,8 +117,8 @@ def read_affinity(text: str) -> Affinity:
             parts.numbers.append(scanner.number())
             if len(parts.numbers) > 2:
                 raise scanner.error("no third number: there are only permute and offset", start)
-        else:
-            _word(scanner, parts)
+        elif not _word(scanner, parts):
+            _ignore(scanner, parts, start)
         if not scanner.done:
             scanner.need(",", "','")
             if scanner.done:
@@ -121,16 +128,51 @@ def read_affinity(text: str) -> Affinity:
 
 @dataclass
 class _Parts:
-    """What has been read of a value so far."""
+    """What has been read of a value so far, and by which runtime."""
 
+    runtime: str
     kind: str | None = None
     granularity: str | int | None = None
     proclist: tuple[tuple[int, ...], ...] = ()
     switches: dict[str, bool] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def _word(scanner: Scanner, parts: _Parts) -> None:
+def read_kmp_gomp(text: str, runtime: str = "intel") -> Affinity:
+    """Read a value of GOMP_CPU_AFFINITY as Intel's and LLVM's runtimes do: a proclist, each thread on one processor of its own.
+
+    Raises InputError with the column where they bind nothing, which ends a program with LLVM's 14 when some was read before.
+    """
+    try:
+        proclist = read_proclist(Scanner("GOMP_CPU_AFFINITY", text))
+    except InputError as problem:
+        ends = "binds nothing, or crashes" if runtime == "llvm" else "binds nothing"
+        raise InputError(problem.what, f"{_WHOSE[runtime]} runtime warns of it and {ends}") from None
+    return Affinity("explicit", granularity="thread", proclist=proclist)
+
+
+def _ignore(scanner: Scanner, parts: _Parts, start: int) -> None:
+    """Go past a word that this runtime does not know, and what it passes over with that: each next item led by a blank."""
+    text = scanner.text
+    ignored: list[str] = []
+    while True:
+        end = text.find(",", start if ignored else scanner.at)
+        end = len(text) if end < 0 else end
+        ignored.append(text[start:end].strip())
+        start = end + 1
+        if text[start : start + 1] not in tuple(" \t"):
+            break
+    scanner.at = end
+    first, *more = ignored
+    note = f"{_WHOSE[parts.runtime]} runtime does not know {first} and ignores it"
+    if more:
+        note += f", and, since a blank follows, {', '.join(more)} as well"
+    parts.notes.append(note)
+
+
+def _word(scanner: Scanner, parts: _Parts) -> bool:
+    """Read a word; False where it is another runtime's."""
     start = scanner.at
     word = scanner.word().lower()
     if word in TYPES:
@@ -138,12 +180,21 @@ def _word(scanner: Scanner, parts: _Parts) -> None:
             raise scanner.error(f"one type only, and {parts.kind} was given", start)
         parts.kind = word
     elif word in _SWITCHES:
+        if word in _UNKNOWN.get(parts.runtime, ()):
+            return False
         name, value = _SWITCHES[word]
         parts.switches[name] = value
     elif word in ("granularity", "gran"):
         if parts.granularity is not None:
             raise scanner.error("granularity only once", start)
-        parts.granularity = _granularity(scanner)
+        found = _granularity(scanner)
+        if found == "group":
+            return False
+        if parts.runtime == "llvm" and isinstance(found, str) and found.startswith("core_"):
+            # it reads the first word of the name
+            parts.granularity = "core"
+            return False
+        parts.granularity = found
     elif word == "proclist":
         scanner.need("=")
         scanner.need("[")
@@ -151,6 +202,7 @@ def _word(scanner: Scanner, parts: _Parts) -> None:
         scanner.need("]", "',' or ']'")
     else:
         raise scanner.error(f"a type ({', '.join(TYPES)}), a modifier or a number", start)
+    return True
 
 
 def _granularity(scanner: Scanner) -> str | int:
@@ -164,7 +216,12 @@ def _granularity(scanner: Scanner) -> str | int:
 def _checked(scanner: Scanner, parts: _Parts) -> Affinity:
     kind, granularity, proclist = parts.kind, parts.granularity, parts.proclist
     switches, numbers = parts.switches, parts.numbers
-    notes = []
+    notes = parts.notes
+    if proclist and kind not in (None, "explicit") and parts.runtime == "llvm":
+        raise InputError(
+            f"{scanner.what}={scanner.text!r}: LLVM's runtime 14 crashes on a proclist with the type {kind}",
+            "leave the proclist out, or name explicit",
+        )
     if proclist and kind is None:
         kind = "explicit"
         notes.append("a proclist without a type is read as explicit")
@@ -175,9 +232,6 @@ def _checked(scanner: Scanner, parts: _Parts) -> Affinity:
         raise InputError(
             f"{scanner.what}={scanner.text!r}: explicit needs a proclist", "such as proclist=[0-3],explicit"
         )
-    if granularity == "group":
-        notes.append("granularity=group is for Windows: cores are used")
-        granularity = "core"
     permute, offset = [*numbers, 0, 0][:2]
     if kind in ("logical", "physical"):
         if len(numbers) > 1:
@@ -224,6 +278,8 @@ def apply_affinity(layers: Layers, affinity: Affinity, threads: int) -> Outcome:
     notes = list(affinity.notes)
     if affinity.type in ("none", "disabled"):
         return Outcome((everything,) * threads, tuple(notes))
+    if affinity.type == "balanced" and threads == 1:
+        return Outcome((everything,), (*notes, "balanced does not bind a thread that is alone"))
     if isinstance(affinity.granularity, str) and affinity.granularity.startswith("core_"):
         kinds = {r.core_kind for r in layers.rows}
         if len(kinds) > 1:

@@ -15,6 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome
 from nodewise.placement.layers import CORES, KINDS, Layers, Row
 from nodewise.placement.openmp.affinity import float_levels
+from nodewise.placement.openmp.lengths import longest
 from nodewise.placement.openmp.teams import kmp, order
 from nodewise.placement.placement import PlaceList
 from nodewise.placement.rendering import left_out
@@ -29,6 +30,8 @@ _ABSTRACT = {
     "dice": "die",
     **{f"{kind}s": kind for kind in KINDS if kind != "die"},
 }
+#: What makes a place of all cores of a kind.
+_OF_KINDS = {"core_types": "core_type", "core_effs": "core_eff"}
 BINDS = ("false", "true", "primary", "master", "close", "spread")
 
 #: More places, or processors of one place, than a list may be spelt to have.
@@ -56,35 +59,44 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """An OMP_PLACES as read: an abstract name with a limit, or a list. `cores` names those of one kind, as in a subset."""
+    """An OMP_PLACES as read: an abstract name with a limit, or a list. `cores` names those of one kind, as in a subset.
+
+    A limit with a `stride` takes every so manieth object, going round; the first comes after the last.
+    """
 
     kind: str | None = None
     limit: int | None = None
+    stride: int | None = None
     entries: tuple[Place, ...] = ()
     cores: str = ""
 
 
-def read_places(text: str) -> Places:
-    """Read a value of OMP_PLACES. Raises InputError with the column."""
+def read_places(text: str, runtime: str = "intel") -> Places:
+    """Read a value of OMP_PLACES as `intel` or `llvm` does. Raises InputError with the column."""
     scanner = Scanner("OMP_PLACES", text)
+    newer = runtime != "llvm"
     if scanner.peek().isalpha():
         if scanner.at:
             # the runtimes pass over blanks before a list, and not before a name
             raise scanner.error("an abstract name without a blank before it", 0)
         if scanner.peek(32).lower() in BINDS:
             raise scanner.error("an abstract name or a list; what is there belongs to OMP_PROC_BIND")
-        word = scanner.choice(_ABSTRACT, "an abstract name or a list")
-        limit, cores = None, ""
-        if _ABSTRACT[word] == "core" and scanner.take(":"):
+        known = _ABSTRACT | _OF_KINDS if newer else _ABSTRACT
+        word = scanner.choice(known, "an abstract name or a list")
+        limit, stride, cores = None, None, ""
+        if newer and known[word] == "core" and scanner.take(":"):
             cores = scanner.word(CORES)
             if not cores:
                 raise scanner.error("intel_core, intel_atom or effN")
         if scanner.take("("):
-            # none is as good as no limit
-            limit = scanner.number("how many places") or None
+            # none is as good as no limit, and so with the stride
+            if scanner.peek() not in tuple(":)"):
+                limit = scanner.number("how many places") or None
+            if newer and scanner.take(":"):
+                stride = 1 if scanner.peek() == ")" else scanner.number("how far places are apart") or 1
             scanner.need(")")
         scanner.end("'(' or the end" if limit is None else "the end")
-        return Places(_ABSTRACT[word], limit, cores=cores)
+        return Places(known[word], limit, stride, cores=cores)
     entries = [_entry(scanner)]
     while not scanner.done:
         scanner.need(",", "',', ':' or the end")
@@ -158,11 +170,24 @@ def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], l
             groups = [group for group in groups if kept.issuperset(group)]
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
+        if places.stride is not None:
+            count = len(groups)
+            groups = [groups[i * places.stride % count] for i in range(min(places.limit or count, count))]
         return groups[: places.limit], notes
     return _explicit(places, {r.processor: group for group in layers.groups(0) for r in group}, set(layers.beyond))
 
 
+def processors_of_count(layers: Layers, places: Places) -> int | None:
+    """How many processors the places of an abstract name have, where it says how many there are of them; else None."""
+    if places.kind is None or (places.limit is None and places.stride is None):
+        return None
+    return len({p for place in place_list(layers, places)[0] for p in place})
+
+
 def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], list[str]]:
+    kinds = dict.fromkeys(row.core_kind for row in layers.rows)
+    if kind in _OF_KINDS.values() and len(kinds) > 1:
+        return [tuple(sorted(row.processor for row in layers.rows if row.core_kind == one)) for one in kinds], []
     levels, _, notes = float_levels(layers, kind)
     return [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)], notes
 
@@ -264,7 +289,16 @@ def openmp_environment(
 
 
 def _listed(places: Sequence[tuple[int, ...]]) -> str:
-    """A list of places, where `{a}:n:s` stands for three or more places that are `s` apart."""
+    """A list of places, where `{a}:n:s` stands for three or more places that are `s` apart.
+
+    One that is longer than Intel's runtime reads is written as short as the runtimes' common grammar has it.
+    """
+    text = _joined(places)
+    most = longest("OMP_PLACES")
+    return text if most is None or len(text) <= most else _joined(places, short=True)
+
+
+def _joined(places: Sequence[tuple[int, ...]], short: bool = False) -> str:
     parts: list[str] = []
     at = 0
     while at < len(places):
@@ -272,7 +306,11 @@ def _listed(places: Sequence[tuple[int, ...]]) -> str:
         apart = 0
         while run < len(places):
             step = places[run][0] - places[run - 1][0]
-            if step == 0 or (run > at + 1 and step != apart) or tuple(p + step for p in places[run - 1]) != places[run]:
+            if (
+                (step == 0 and not short)
+                or (run > at + 1 and step != apart)
+                or tuple(p + step for p in places[run - 1]) != places[run]
+            ):
                 break
             apart = step
             run += 1
@@ -280,9 +318,32 @@ def _listed(places: Sequence[tuple[int, ...]]) -> str:
             run, repeat = at + 1, ""
         else:
             repeat = f":{run - at}" + (f":{apart}" if apart != 1 else "")
-        parts.append(_braced(places[at]) + repeat)
+        parts.append((_shortest(places[at]) if short else _braced(places[at])) + repeat)
         at = run
     return ",".join(parts)
+
+
+def _shortest(place: tuple[int, ...]) -> str:
+    """The place by intervals: from its lowest processor on the longest whose processors it has, and so on for the rest."""
+    left = set(place)
+    parts = []
+    while left:
+        first = min(left)
+        best = (1, 1)
+        for second in sorted(left - {first}):
+            stride = second - first
+            if (max(left) - first) // stride + 1 <= best[0]:
+                break
+            count = 2
+            while first + count * stride in left:
+                count += 1
+            best = max(best, (count, -stride))
+        count, stride = best[0], abs(best[1])
+        # two are as short by themselves
+        count = count if count > 2 else 1
+        left -= {first + i * stride for i in range(count)}
+        parts.append(str(first) if count == 1 else f"{first}:{count}" + (f":{stride}" if stride != 1 else ""))
+    return "{" + ",".join(parts) + "}"
 
 
 def _braced(place: tuple[int, ...]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome, ThreadReader
 from nodewise.placement.layers import Layers, layers_of
-from nodewise.placement.openmp.affinity import apply_affinity, read_affinity
+from nodewise.placement.openmp.affinity import Affinity, apply_affinity, read_affinity, read_kmp_gomp
 from nodewise.placement.openmp.gnu import apply_gnu
 from nodewise.placement.openmp.gnu_text import read_gomp
-from nodewise.placement.openmp.places import apply_places, read_bind, read_places
+from nodewise.placement.openmp.lengths import longest, overlong
+from nodewise.placement.openmp.places import Places, apply_places, processors_of_count, read_bind, read_places
 from nodewise.placement.openmp.subset import Subset, apply_subset, read_subset
 
 if TYPE_CHECKING:
@@ -56,11 +57,6 @@ def whose(names: Collection[str]) -> str:
     return " and ".join(RUNTIMES[name].whose for name in names)
 
 
-def modelled(request: Request) -> str:
-    """The runtime whose rules a request follows: GNU's, too, for what only that one reads."""
-    return "gnu" if "gomp" in request.texts else request.runtime
-
-
 def active(request: Request, levels: Sequence[int]) -> tuple[Request, list[str]]:
     """A request for teams of so many threads by level, as far as OMP_MAX_ACTIVE_LEVELS has it, and notes.
 
@@ -95,21 +91,25 @@ def check_kmp(request: Request) -> None:
 def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
     """Where the threads of the innermost parallel region that the request counts go; None where no text does."""
     found = _placed(machine, request.levels or (threads,), request)
-    if found is not None and not request.levels and "," in request.texts.get("bind", ""):
+    unread = "gomp" in request.texts and request.runtime != "gnu"
+    if found is not None and not request.levels and "," in request.texts.get("bind", "") and not unread:
         return replace(found, notes=(*found.notes, _LEVELS.format(threads)))
     return found
 
 
 def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outcome | None:
-    given = request.texts
+    given, cut = _as_far_as_read(request)
     threads = prod(levels)
     if not {"places", "bind", "affinity", "gomp", "subset", "place_threads"} & given.keys():
         return None
-    if modelled(request) == "gnu":
+    if request.runtime == "gnu":
         return apply_gnu(machine, levels, given.get("places"), given.get("gomp"), given.get("bind"))
-    places = read_places(given["places"]) if "places" in given else None
-    binds = read_bind(given["bind"]) if "bind" in given else ()
-    affinity = read_affinity(given["affinity"]) if "affinity" in given else None
+    try:
+        places, binds, affinity = _read(given, request.runtime)
+    except InputError as problem:
+        if cut:
+            raise InputError(cut[0], f"write it shorter, or in several parts: {problem.what[-80:]}") from None
+        raise
     if affinity is not None and affinity.type == "disabled":
         # so that one that is spelt wrong does not matter
         named = "subset" in given or "place_threads" in given
@@ -117,13 +117,14 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
         return Outcome((tuple(sorted(machine.allowed)),) * threads, unread)
     subset = _subset(request)
     layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
+    notes = (*cut, *notes)
     if "place_threads" in given:
         notes = (_PLACE_THREADS.format(subset), *notes)
     # without a type it leaves the places to OpenMP's own variables, where those are set
     if affinity is not None and (affinity.typed or (places is None and not binds)):
         if len(levels) > 1 and affinity.type != "none":
             raise InputError(
-                "KMP_AFFINITY binds threads in the order in which the runtime made them, and inner teams are made in any order: "
+                f"{'GOMP_CPU_AFFINITY' if 'gomp' in given else 'KMP_AFFINITY'} binds threads in the order in which the runtime made them, and inner teams are made in any order: "
                 "where their threads go differs from run to run",
                 "place nested teams by --places and --bind, such as --places cores --bind spread,close",
             )
@@ -132,6 +133,30 @@ def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outc
         granularity = None if affinity is None else affinity.granularity
         outcome = apply_places(layers, places, binds, levels, granularity)
     return replace(outcome, notes=(*notes, *outcome.notes))
+
+
+def _read(given: Mapping[str, str], runtime: str) -> tuple[Places | None, tuple[str, ...], Affinity | None]:
+    """What Intel's or LLVM's runtime takes from the texts; GOMP_CPU_AFFINITY goes before OpenMP's own variables."""
+    if "gomp" in given:
+        return None, (), read_kmp_gomp(given["gomp"], runtime)
+    return (
+        read_places(given["places"], runtime) if "places" in given else None,
+        read_bind(given["bind"]) if "bind" in given else (),
+        read_affinity(given["affinity"], runtime) if "affinity" in given else None,
+    )
+
+
+def _as_far_as_read(request: Request) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The texts without what Intel's runtime cuts off, and a note for each that it does."""
+    if request.runtime != "intel":
+        return request.texts, ()
+    texts, notes = dict(request.texts), []
+    for name, variable in (("places", "OMP_PLACES"), ("bind", "OMP_PROC_BIND"), ("affinity", "KMP_AFFINITY")):
+        most = longest(variable)
+        if name in texts and most is not None and len(texts[name]) > most:
+            notes += overlong({variable: texts[name]})
+            texts[name] = texts[name][:most]
+    return texts, tuple(notes)
 
 
 def _subset(request: Request) -> Subset | None:
@@ -150,15 +175,31 @@ def _part(machine: Machine, request: Request, subset: Subset | None, respect: bo
 
 
 def _listed(machine: Machine, request: Request) -> int | None:
-    if "gomp" in request.texts:
+    if "gomp" in request.texts and request.runtime == "gnu":
         with suppress(InputError):
             return len(read_gomp(request.texts["gomp"]))
     return None
 
 
 def _usable(machine: Machine, request: Request) -> int | None:
+    with suppress(InputError):
+        if read_affinity(request.texts.get("affinity", ""), request.runtime).type == "disabled":
+            # no subset is read
+            return None
     subset = _subset(request)
-    return None if subset is None else len(_part(machine, request, subset, respect=True)[0].rows)
+    layers = _part(machine, request, subset, respect=True)[0]
+    usable = None if subset is None else len(layers.rows)
+    if request.runtime != "intel":
+        return usable
+    # Intel's counts the processors of so many cores, and those of a list not
+    try:
+        places, binds, affinity = _read(request.texts, "intel")
+    except InputError:
+        return usable
+    if places is None or binds[:1] == ("false",) or (affinity is not None and affinity.typed):
+        return usable
+    counted = processors_of_count(layers, places)
+    return usable if counted is None else counted
 
 
 #: What the OpenMP runtimes make of the texts of all their dialects together.

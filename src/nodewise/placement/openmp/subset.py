@@ -17,7 +17,9 @@ from nodewise.placement.scan import Scanner
 #: Each layer's name in a subset, with the fewest characters that distinguish it from the others.
 _NAMES = (
     ("socket", "socket", 1),
-    ("package", "socket", 1),
+    # of Windows; also what is meant for a package is taken for one
+    ("proc_group", "proc_group", 1),
+    ("package", "proc_group", 1),
     ("die", "die", 1),
     ("dice", "die", 2),
     ("module", "module", 1),
@@ -30,6 +32,8 @@ _NAMES = (
     ("core", "core", 1),
     ("thread", "thread", 1),
 )
+#: What stands between two items: the ampersand is for kinds of cores, and no different.
+_MARKS = (",", "x", "&")
 _WHAT = "a layer: s(ocket), d(ie), n(uma), l3, l2, ti(le), c(ore) or t(hread)"
 
 
@@ -78,8 +82,8 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
             items.append(item)
         if scanner.done:
             break
-        if not scanner.take(",") and not scanner.take("x"):
-            raise scanner.error("',' or 'x'")
+        if not any(map(scanner.take, _MARKS)):
+            raise scanner.error("',', 'x' or '&'")
         if scanner.done:
             raise scanner.error(_WHAT)
     notes: tuple[str, ...] = ()
@@ -107,7 +111,7 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
             return None
         if count == 0:
             raise scanner.error("a count of at least 1", start)
-        if offset_alone or scanner.done or scanner.peek() == ",":
+        if offset_alone or scanner.done or scanner.peek() in ",&":
             # today's reader takes a number without a layer for sockets, also before the O that once was an offset
             if offset_alone:
                 scanner.take("o")
@@ -118,7 +122,7 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
     cores = ""
     if scanner.peek() == ":":
         scanner.take(":")
-        cores = scanner.word(CORES)
+        cores = scanner.word(f"(?i:{CORES})").lower()
         if not cores:
             raise scanner.error("intel_core, intel_atom or effN")
         if kind != "core":
@@ -131,10 +135,13 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
 
 def _kind(scanner: Scanner) -> str:
     start = scanner.at
-    word = scanner.word(r"(?:[lL][123lL](?:_?[cC]ache[s]?)?)|[A-WYZa-wyz_]+?(?=[oO]\d|[^A-Za-z_]|[xX]|$)").lower()
+    word = scanner.word(
+        r"(?:[lL][123lL](?:_[cC](?:[aA](?:[cC](?:[hH][eE]?)?)?)?[sS]?)?)|[A-WYZa-wyz_]+?(?=[oO]\d|[^A-Za-z_]|[xX]|$)"
+    ).lower()
     for name, kind, fewest in _NAMES:
-        plural = f"{name}s"
-        if len(word) >= fewest and (name.startswith(word) or plural == word):
+        one = word.removesuffix("s") or word
+        # a t with an s is neither a thread nor a tile
+        if len(one) >= fewest and word != "ts" and (name.startswith(word) or name.startswith(one)):
             return kind
     scanner.at = start
     raise scanner.error(_WHAT)
