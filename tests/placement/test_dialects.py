@@ -387,7 +387,11 @@ def test_open_mpi_4_refuses(text, ranks, message):
             "-bind-to socket -map-by core",
             [(*range(8), *range(16, 24))] * 4,
         ),
-        ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), (0, 2)]),
+        # ranks beyond the list are not bound
+        ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), tuple(range(32))]),
+        ("-bind-to user:0-2+5,7", [(0, 1, 2, 5), (7,), tuple(range(32)), tuple(range(32))]),
+        ("-bind-to rr", [(0,), (1,), (2,), (3,)]),
+        ("-bind-to none -map-by core", [tuple(range(32))] * 4),
         ("-bind-to none", [tuple(range(32))] * 4),
     ],
 )

@@ -403,7 +403,7 @@ NO_NUMBERS = {
     "slurm": ("--threads-per-core=x", "-c x", "-n x", "-N x", "--ntasks-per-node=x", "-m plane=x", "-c -1", "-n 0"),
     "openmpi4": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=0"),
     "openmpi5": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=-1"),
-    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-map-by core:x", "-bind-to user:x", "-ppn 0"),
+    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-bind-to core -map-by core:x", "-bind-to user:x", "-ppn 0"),
     "aprun": ("-n x", "-N x", "-S x", "-d x", "-j x", "-cc x", "-n 0", "-d 0", "-N 0"),
 }
 
