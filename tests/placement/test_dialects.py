@@ -191,10 +191,10 @@ def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
     assert read_taskset(machine, "-c 0,3,4-6:2")[0] == (0, 3, 4, 6)
     assert read_taskset(machine, "0x11")[0] == (0, 4)
-    left, notes, _ = read_taskset(machine, "-c6-9")
+    left, notes, _ = read_taskset(machine, "-c 6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_taskset(machine, "--cpu-list=9")
+        read_taskset(machine, "--cpu-list 9")
 
 
 @pytest.mark.parametrize("mask", ["3", "0x3", "0,3", "00000003", "5", "10"])
@@ -208,7 +208,20 @@ def test_digits_alone_are_a_mask_as_for_taskset_itself(mask):
         assert tuple(map(int, asked.stdout.split())) == used
 
 
-@pytest.mark.parametrize("text", ["0-3", "0X3", " 3", "3 ", "0x", "", "g", "-c", "-c x", "-a 3", "f" * 20000])
+@pytest.mark.parametrize(
+    "text", ["-ac 0,2", "-ca 0,2", "-c -a 0,2", "--cpu-list --all 0,2", "-a 5", "taskset -c -- 0,2"]
+)
+def test_options_of_taskset_have_no_values_and_may_be_together(text):
+    assert read_taskset(synthetic(LIKWID), text).processors == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0-3", "0X3", " 3", "3 ", "0x", "", "g", "-c", "-c x", "f" * 20000, "-p 3"),
+        *("-c35,10", "-c0", "--cpu-list=0", "-c 0-4, 9", "-c 0 -a", "-c 0 program", "-c -- -1"),
+    ],
+)
 def test_what_taskset_refuses_is_refused_with_how_to_write_a_list(text):
     with pytest.raises(InputError) as caught:
         read_taskset(synthetic(LIKWID), text)
@@ -222,18 +235,56 @@ def test_numactl_counts_nodes_and_relative_processors():
     assert read_numactl(machine, "-C all")[0] == (2, 3, 4, 5, 6, 7)
     assert read_numactl(machine, "numactl --cpunodebind 1")[0] == (4, 5, 6, 7)
     assert read_numactl(machine, "-N0 --membind=1 -l") == ((2, 3), [], ("--membind=1", "--localalloc"))
-    for text in ("--cpunodebind=0 -C 1", "--shm", "-C", "-C +9"):
+    for text in ("--shm", "-C", "-C +9"):
         with pytest.raises(InputError):
             read_numactl(machine, text)
 
 
 @pytest.mark.parametrize(
-    "text", ["-C 1-2", "-C !1", "-C 9", "-C 2-9", "-C 2-6:2", "-N 0-2", "-N 5", "-N !2", "-C +5-6"]
+    "text",
+    [
+        "-C 1-2",
+        "-C !1",
+        "-C 9",
+        "-C 2-9",
+        "-C 2-6:2",
+        "-N 0-2",
+        "-N 5",
+        "-N !2",
+        "-C +5-6",
+        "-C 2 -N 5",
+        "-C 08",
+        "-C 2,",
+    ],
 )
 def test_numactl_refuses_what_is_not_there_or_not_allowed(text):
     """As numactl of libnuma 2.0.16 does."""
     with pytest.raises(InputError):
         read_numactl(synthetic("numa:2 core:2 pu:2", "2-7"), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # the ends of a range must be there, and holes are passed over
+        ("-C 1-6", (1, 4, 5, 6)),
+        ("-C !1-6", (0, 7)),
+        ("-C +1-3", (1, 4, 5)),
+        ("-C 6-4", (6,)),
+        # numbers are those of C
+        ("-C 0x4,04", (4,)),
+        # the last option counts
+        ("-C 1 -N 1", (4, 5, 6, 7)),
+        ("-N 1 -C 1", (1,)),
+        ("-C 0 -C 1", (1,)),
+        # the older name of --cpunodebind
+        ("--cpubind=1", (4, 5, 6, 7)),
+        ("-c1", (4, 5, 6, 7)),
+    ],
+)
+def test_numactl_passes_over_holes_and_goes_by_its_last_option(text, expected):
+    """As numactl of libnuma 2.0.16 does where processors 2 and 3 are not there."""
+    assert read_numactl(synthetic("numa:2 core:2 pu:2", "0-1,4-7"), text).processors == expected
 
 
 def test_hwloc_leaves_out_what_is_past_the_end():
