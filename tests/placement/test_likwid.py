@@ -54,3 +54,10 @@ def test_a_range_down_to_zero_is_warned_of() -> None:
     machine = machine_of("pack:1 numa:1 core:4 pu:1")
     assert any("likwid 5.5 runs past the end of its list at 3-0" in note for note in read_likwid(machine, "3-0")[1])
     assert read_likwid(machine, "0-1,3-2") == ([0, 1, 3, 2], [])
+
+
+@pytest.mark.parametrize("text", ["n:0", "n", "s0:0", "c0:0", "e:N:2", "l:N:0", "E:n:2", "L:n:0", "n:scatter"])
+def test_likwids_letters_are_capitals(text: str) -> None:
+    """As the likwid-pin of 5.2.2, which fails to parse these."""
+    with pytest.raises(InputError, match=r"likwid takes no small letters|column 3"):
+        read_likwid(machine_of("pack:1 numa:1 core:2 pu:1"), text)

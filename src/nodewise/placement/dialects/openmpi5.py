@@ -45,7 +45,10 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     """
     options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
     job = job_from("mpirun", options, job)
-    plan = _plan(machine, _mapping(options), options, job.ranks)
+    mapping = _mapping(options)
+    if "hwthreads" in options and "corecpus" in mapping.modifiers:
+        raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
+    plan = _plan(machine, mapping, options, job.ranks)
     zones = seat(machine, plan, job.per_node)
     notes = [_MODEL]
     if "socket" in text.lower():
@@ -191,7 +194,9 @@ def _ranking(text: str | None, by: str, mapping: _Mapping) -> str:
         return name
     if by == "node" and not mapping.each:
         return "node"
-    if by == "slot" or mapping.each:
+    if mapping.each and "span" in mapping.modifiers and by == "node":
+        raise InputError("mpirun refuses :SPAN where ranks are mapped by node", "map by an object")
+    if by == "slot" or (mapping.each and "span" not in mapping.modifiers):
         return "slot"
     return "span" if "span" in mapping.modifiers else "fill"
 
