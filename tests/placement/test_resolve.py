@@ -209,7 +209,12 @@ MORE: dict[str, list[str]] = {
         *("--cpu-bind=mask_cpu:0x3,0xc0", "--cpu-bind=map_cpu:0x1,99", "-m plane", "-c 0", "-N 2 --cpu-bind=sockets"),
     ],
     "openmpi4": [
-        *("--map-by hwthread", "--map-by L3cache", "--map-by numa --bind-to numa", "--map-by socket --rank-by fill"),
+        *(
+            "--map-by hwthread",
+            "--map-by L3cache",
+            "--map-by numa --bind-to numa",
+            "--map-by socket --rank-by socket:fill",
+        ),
         *("--map-by socket:SPAN", "--map-by socket --rank-by span", "--rank-by slot --map-by socket", "--map-by board"),
         *(
             "--map-by slot:PE=3",
