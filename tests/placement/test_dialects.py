@@ -419,6 +419,7 @@ def test_open_mpi_4(text, expected):
 def test_open_mpi_4_leaves_ranks_unbound_where_it_could_not_bind_them():
     everything = (tuple(range(32)),)
     assert zones(synthetic(SMT), openmpi4="--map-by ppr:3:hwthread", ranks=2) == everything * 2
+    assert zones(synthetic(SMT), openmpi4="--map-by ppr:3:hwthread", ranks=1) == (CORE[0],)
     assert zones(synthetic(SMT), openmpi4="--map-by core:OVERSUBSCRIBE", ranks=17) == everything * 17
 
 

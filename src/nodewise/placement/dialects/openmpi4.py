@@ -71,7 +71,7 @@ class _Mapping:
                     f"mpirun: --map-by {text!r} is not complete", "write ppr:N:object, such as ppr:2:socket"
                 )
             self.each = whole("mpirun", "--map-by ppr", number)
-        self.object = _begun("--map-by", head or "numa", _OBJECTS[bool(self.each) :])
+        self.object = _begun("--map-by", head or "socket", _OBJECTS[bool(self.each) :])
         self.kind = WORDS.get(self.object, "")
         for part in rest.split(",") if rest else ():
             if part.startswith("pe="):
@@ -97,13 +97,13 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     if mapping.elements and not by_thread and options.get("bind", "").lower().startswith("hwthread"):
         element = "pu"
     bind, overload = _binding(options.get("bind"), mapping, job, element)
-    if mapping.each and mapping.object == "hwthread" and not by_thread and "bind" not in options and job.ranks <= 2:
-        # it would bind to cores, which are larger than what it maps by
-        bind = None
+    upward = mapping.each and mapping.object == "hwthread" and not by_thread and "bind" not in options
+    if upward and job.ranks <= 2:
+        bind = "core"
     oversubscribing = "oversubscribe" in mapping.modifiers
     crowding = overload or oversubscribing
     slot = "pu" if by_thread or (bind == "pu" and "bind" in options) else "core"
-    elements = objects(machine, "pu" if bind == "pu" or mapping.object == "hwthread" else slot)
+    elements = objects(machine, "pu" if bind == "pu" or (mapping.object == "hwthread" and not upward) else slot)
     slots = len(objects(machine, slot))
     if job.per_node * max(1, mapping.elements) > slots and not oversubscribing:
         raise InputError(
