@@ -14,7 +14,7 @@ from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import WORDS, deal, word
 from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.rank_file import rank_file
+from nodewise.placement.rank_file import host_words, rank_file
 from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
@@ -281,7 +281,7 @@ def write_openmpi4(machine: Machine, placement: Placement, hosts: Sequence[str] 
         except InputError:
             continue
         if found.zones == zones:
-            return Rendering(words=("mpirun", *count, *text.split()), notes=(_MODEL,))
+            return Rendering(words=("mpirun", *count, *host_words(machine, hosts), *text.split()), notes=(_MODEL,))
     return _rank_file(machine, placement, hosts, count)
 
 

@@ -15,7 +15,7 @@ from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
-from nodewise.placement.rank_file import rank_file
+from nodewise.placement.rank_file import host_words, rank_file
 from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
@@ -224,7 +224,8 @@ def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] 
             except InputError:
                 continue
             if found.zones == placement.zones:
-                return Rendering(words=("mpirun", "-n", str(placement.size), *text.split()), notes=(_MODEL,))
+                words = ("mpirun", "-n", str(placement.size), *host_words(machine, hosts), *text.split())
+                return Rendering(words=words, notes=(_MODEL,))
     return _rank_file(machine, placement, hosts)
 
 
