@@ -30,7 +30,7 @@ _OLDER = {
     **{f"{dash}by{name}": (f"by {name}", "map", name) for name in ("core", "slot", "node") for dash in ("-", "--")},
     **{f"{dash}pernode": ("pernode", "per_node", "1") for dash in ("-", "--")},
     **{f"{dash}npersocket": ("npersocket", "map", "ppr:{}:socket") for dash in ("-", "--")},
-    **{f"{dash}cpus-per-{of}": ("cpus", "map", ":pe={}") for of in ("proc", "rank") for dash in ("-", "--")},
+    **{f"{dash}cpus-per-{of}": ("cpus", "map", "numa:pe={}") for of in ("proc", "rank") for dash in ("-", "--")},
     **{f"{dash}bind-to-{to}": (f"to {to}", "bind", to) for to in ("core", "socket") for dash in ("-", "--")},
 }
 _OPTIONS |= {spelt: name for spelt, (name, _, _) in _OLDER.items()}
