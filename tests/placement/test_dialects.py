@@ -191,10 +191,10 @@ def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
     assert read_taskset(machine, "-c 0,3,4-6:2")[0] == (0, 3, 4, 6)
     assert read_taskset(machine, "0x11")[0] == (0, 4)
-    left, notes, _ = read_taskset(machine, "-c6-9")
+    left, notes, _ = read_taskset(machine, "-c 6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_taskset(machine, "--cpu-list=9")
+        read_taskset(machine, "--cpu-list 9")
 
 
 @pytest.mark.parametrize("mask", ["3", "0x3", "0,3", "00000003", "5", "10"])
@@ -208,7 +208,20 @@ def test_digits_alone_are_a_mask_as_for_taskset_itself(mask):
         assert tuple(map(int, asked.stdout.split())) == used
 
 
-@pytest.mark.parametrize("text", ["0-3", "0X3", " 3", "3 ", "0x", "", "g", "-c", "-c x", "-a 3", "f" * 20000])
+@pytest.mark.parametrize(
+    "text", ["-ac 0,2", "-ca 0,2", "-c -a 0,2", "--cpu-list --all 0,2", "-a 5", "taskset -c -- 0,2"]
+)
+def test_options_of_taskset_have_no_values_and_may_be_together(text):
+    assert read_taskset(synthetic(LIKWID), text).processors == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0-3", "0X3", " 3", "3 ", "0x", "", "g", "-c", "-c x", "f" * 20000, "-p 3"),
+        *("-c35,10", "-c0", "--cpu-list=0", "-c 0-4, 9", "-c 0 -a", "-c 0 program", "-c -- -1"),
+    ],
+)
 def test_what_taskset_refuses_is_refused_with_how_to_write_a_list(text):
     with pytest.raises(InputError) as caught:
         read_taskset(synthetic(LIKWID), text)
@@ -222,18 +235,56 @@ def test_numactl_counts_nodes_and_relative_processors():
     assert read_numactl(machine, "-C all")[0] == (2, 3, 4, 5, 6, 7)
     assert read_numactl(machine, "numactl --cpunodebind 1")[0] == (4, 5, 6, 7)
     assert read_numactl(machine, "-N0 --membind=1 -l") == ((2, 3), [], ("--membind=1", "--localalloc"))
-    for text in ("--cpunodebind=0 -C 1", "--shm", "-C", "-C +9"):
+    for text in ("--shm", "-C", "-C +9"):
         with pytest.raises(InputError):
             read_numactl(machine, text)
 
 
 @pytest.mark.parametrize(
-    "text", ["-C 1-2", "-C !1", "-C 9", "-C 2-9", "-C 2-6:2", "-N 0-2", "-N 5", "-N !2", "-C +5-6"]
+    "text",
+    [
+        "-C 1-2",
+        "-C !1",
+        "-C 9",
+        "-C 2-9",
+        "-C 2-6:2",
+        "-N 0-2",
+        "-N 5",
+        "-N !2",
+        "-C +5-6",
+        "-C 2 -N 5",
+        "-C 08",
+        "-C 2,",
+    ],
 )
 def test_numactl_refuses_what_is_not_there_or_not_allowed(text):
     """As numactl of libnuma 2.0.16 does."""
     with pytest.raises(InputError):
         read_numactl(synthetic("numa:2 core:2 pu:2", "2-7"), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # the ends of a range must be there, and holes are passed over
+        ("-C 1-6", (1, 4, 5, 6)),
+        ("-C !1-6", (0, 7)),
+        ("-C +1-3", (1, 4, 5)),
+        ("-C 6-4", (6,)),
+        # numbers are those of C
+        ("-C 0x4,04", (4,)),
+        # the last option counts
+        ("-C 1 -N 1", (4, 5, 6, 7)),
+        ("-N 1 -C 1", (1,)),
+        ("-C 0 -C 1", (1,)),
+        # the older name of --cpunodebind
+        ("--cpubind=1", (4, 5, 6, 7)),
+        ("-c1", (4, 5, 6, 7)),
+    ],
+)
+def test_numactl_passes_over_holes_and_goes_by_its_last_option(text, expected):
+    """As numactl of libnuma 2.0.16 does where processors 2 and 3 are not there."""
+    assert read_numactl(synthetic("numa:2 core:2 pu:2", "0-1,4-7"), text).processors == expected
 
 
 def test_hwloc_leaves_out_what_is_past_the_end():
@@ -277,7 +328,9 @@ def test_the_wrappers_zones():
             "--cpu-bind=cores -m block:fcyclic --threads-per-core=1",
             [(0, 8, 16, 24), (1, 9, 17, 25), (2, 10, 18, 26), (3, 11, 19, 27)],
         ),
-        ("--cpu-bind=map_cpu:3,0x10", [(3,), (16,), (3,), (16,)]),
+        ("--cpu-bind=map_cpu:3,16", [(3,), (16,), (3,), (16,)]),
+        ("--cpu-bind=map_cpu:3,,04*2,", [(3,), (4,), (4,), (3,)]),
+        ("--cpu-bind=cores -m block::", [(0, 16), (8, 24), (1, 17), (9, 25)]),
         ("--cpu-bind=v,mask_cpu:0x3*2,f0", [(0, 1), (0, 1), (4, 5, 6, 7), (0, 1)]),
     ],
 )
@@ -312,6 +365,15 @@ def test_slurm_binds_to_what_holds_a_tasks_cores():
         ("--cpu-bind=cores:1", "takes no list"),
         ("--cpu-bind=pears", "no 'pears'"),
         ("--cpu-bind=mask_cpu:zz", "no entry"),
+        ("--cpu-bind=map_cpu:0xc", "no entry"),
+        ("--cpu-bind=map_cpu:+3", "no entry"),
+        ("--cpu-bind=map_cpu:0*0", "no entry"),
+        ("--cpu-bind=map_cpu:,", "no entry"),
+        ("--cpu-bind=mask_cpu:0X3", "no entry"),
+        ("--cpu-bind=map_ldom:0x0", "no entry"),
+        ("-m plane=2:*", "no number"),
+        ("-m plane=2,pack", "no number"),
+        ("-m block:inherit", "no 'inherit'"),
         ("--distribution=arbitrary", "file of hosts"),
         ("--distribution=block:pear", "no 'pear'"),
         ("--ntasks-per-socket=1", "bears on placement"),
@@ -331,54 +393,6 @@ CORE = [(i, i + 16) for i in range(16)]
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("--map-by core", CORE[:4]),
-        ("--map-by core --bind-to hwthread", [(0,), (1,), (2,), (3,)]),
-        ("--map-by hwthread", [(0,), (16,), (1,), (17,)]),
-        ("--map-by socket --bind-to core", [CORE[0], CORE[8], CORE[1], CORE[9]]),
-        ("--map-by socket:PE=2", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
-        ("--map-by slot:PE=2 --bind-to core", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
-        ("--map-by ppr:2:socket --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
-        ("--map-by socket --rank-by fill --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
-        ("--map-by slot --use-hwthread-cpus --bind-to hwthread", [(0,), (16,), (1,), (17,)]),
-        ("--bind-to none", [tuple(range(32))] * 4),
-    ],
-)
-def test_open_mpi_4(text, expected):
-    assert list(zones(synthetic(SMT), openmpi4=text, ranks=4)) == expected
-
-
-def test_open_mpi_4_numbers_ranks_over_nodes():
-    machine = synthetic(SMT)
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by socket:SPAN --bind-to core")).placement
-    assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by node --bind-to core")).placement
-    assert [node for node, _ in placed.seats()] == [0, 1] * 4
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core")).placement
-    assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
-
-
-@pytest.mark.parametrize(
-    ("text", "ranks", "message"),
-    [
-        ("--map-by ppr:2", 2, "not complete"),
-        ("--map-by pear", 2, "'pear' is not known"),
-        ("--map-by core:PEAR", 2, "no modifier"),
-        ("--map-by core", 17, "refuses 17 ranks"),
-        ("--map-by socket:PE=9", 2, "there are 16 slots"),
-        ("--bind-to pear", 2, "'pear' is not known"),
-        ("--map-by ppr:1:socket", 3, "not 3"),
-        ("-n 3", 2, "3 ranks in its options, and 2"),
-        ("./solver", 2, "leave out the program|no option"),
-    ],
-)
-def test_open_mpi_4_refuses(text, ranks, message):
-    with pytest.raises(InputError, match=message):
-        zones(synthetic(SMT), openmpi4=text, ranks=ranks)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
         ("-bind-to core", CORE[:4]),
         ("-bind-to core -map-by socket", [CORE[0], CORE[8], CORE[1], CORE[9]]),
         ("-bind-to core:2", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
@@ -387,7 +401,11 @@ def test_open_mpi_4_refuses(text, ranks, message):
             "-bind-to socket -map-by core",
             [(*range(8), *range(16, 24))] * 4,
         ),
-        ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), (0, 2)]),
+        # ranks beyond the list are not bound
+        ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), tuple(range(32))]),
+        ("-bind-to user:0-2+5,7", [(0, 1, 2, 5), (7,), tuple(range(32)), tuple(range(32))]),
+        ("-bind-to rr", [(0,), (1,), (2,), (3,)]),
+        ("-bind-to none -map-by core", [tuple(range(32))] * 4),
         ("-bind-to none", [tuple(range(32))] * 4),
     ],
 )

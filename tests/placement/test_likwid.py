@@ -109,3 +109,10 @@ def test_the_real_likwid_runs_what_is_written(tmp_path) -> None:
         [written.words[0], "-q", *written.words[1:], program], env=env, capture_output=True, text=True, check=True
     )
     assert [int(line) for line in ran.stdout.split()] == asked, ran.stdout
+
+
+@pytest.mark.parametrize("text", ["n:0", "n", "s0:0", "c0:0", "e:N:2", "l:N:0", "E:n:2", "L:n:0", "n:scatter"])
+def test_likwids_letters_are_capitals(text: str) -> None:
+    """As the likwid-pin of 5.2.2, which fails to parse these."""
+    with pytest.raises(InputError, match=r"likwid takes no small letters|column 3"):
+        read_likwid(machine_of("pack:1 numa:1 core:2 pu:1"), text)

@@ -105,3 +105,18 @@ def test_what_starts_most_programs() -> None:
     assert common_openmp(machine, spread) == {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"}
     odd = resolve(machine, Job(2, 2), Request(policy="compact")).placement
     assert common_openmp(machine, odd) == {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"}
+
+
+@pytest.mark.parametrize("dialect", ["openmpi4", "openmpi5", "mpich", "slurm", "aprun"])
+def test_hosts_that_are_named_are_in_the_line_or_its_files_or_a_note_says_why_not(dialect):
+    machine = load_machine("synthetic:pack:2 core:4 pu:1")
+    placement = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core -N 4")).placement
+    written = render(dialect, machine, placement, ["alpha", "beta"])
+    shown = " ".join([*written.words, *written.files.values()])
+    assert ("alpha" in shown and "beta" in shown) or any("hosts by name are not written" in n for n in written.notes)
+    if dialect.startswith("openmpi"):
+        # as many slots as cores: PE counts them, too
+        assert "alpha:8,beta:8" in written.words
+    for name in ("a\nb", "a b", "a\tb", "\x1b[1m"):
+        with pytest.raises(InputError, match="no name of a host"):
+            render(dialect, machine, placement, ["alpha", name])

@@ -209,7 +209,12 @@ MORE: dict[str, list[str]] = {
         *("--cpu-bind=mask_cpu:0x3,0xc0", "--cpu-bind=map_cpu:0x1,99", "-m plane", "-c 0", "-N 2 --cpu-bind=sockets"),
     ],
     "openmpi4": [
-        *("--map-by hwthread", "--map-by L3cache", "--map-by numa --bind-to numa", "--map-by socket --rank-by fill"),
+        *(
+            "--map-by hwthread",
+            "--map-by L3cache",
+            "--map-by numa --bind-to numa",
+            "--map-by socket --rank-by socket:fill",
+        ),
         *("--map-by socket:SPAN", "--map-by socket --rank-by span", "--rank-by slot --map-by socket", "--map-by board"),
         *(
             "--map-by slot:PE=3",
@@ -403,7 +408,7 @@ NO_NUMBERS = {
     "slurm": ("--threads-per-core=x", "-c x", "-n x", "-N x", "--ntasks-per-node=x", "-m plane=x", "-c -1", "-n 0"),
     "openmpi4": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=0"),
     "openmpi5": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=-1"),
-    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-map-by core:x", "-bind-to user:x", "-ppn 0"),
+    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-bind-to core -map-by core:x", "-bind-to user:x", "-ppn 0"),
     "aprun": ("-n x", "-N x", "-S x", "-d x", "-j x", "-cc x", "-n 0", "-d 0", "-N 0"),
 }
 

@@ -54,7 +54,7 @@ def options_and_notes(
     while words:
         word = words.pop(0)
         spelt, equals, value = _parted(word, known, beside)
-        if spelt in beside.unmodelled:
+        if spelt in beside.unmodelled and spelt not in known:
             raise InputError(
                 f"{launcher}: {spelt} bears on placement, and what it does is not modelled",
                 "leave it out to see the placement of the other options",
@@ -67,7 +67,9 @@ def options_and_notes(
         if name is None:
             if word in (launcher, alias):
                 continue
-            options = ", ".join(dict.fromkeys(s for s in known if s.startswith("-")))
+            # each once, as it is spelled first
+            first = dict(reversed([(name, s) for s, name in known.items() if s.startswith("-")]))
+            options = ", ".join(reversed(first.values()))
             if not word.startswith("-"):
                 raise InputError(
                     f"{launcher}: {word!r} is no option",

@@ -7,6 +7,7 @@ mpirun. Sets of processors are integers here, a bit for each.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -116,6 +117,14 @@ def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:
         seats.append((at, bound))
     if plan.rank == "fill":
         seats.sort(key=lambda taken: taken[0])
+    elif plan.rank == "span":
+        # round the objects, each time the next that was mapped there, until all ranks that were asked for have a number
+        placed = Counter[int]()
+        turns = []
+        for at, bound in seats:
+            turns.append((placed[at], at, bound))
+            placed[at] += 1
+        seats = [(at, bound) for _, at, bound in sorted(turns, key=lambda turn: turn[:2])][:ranks]
     return [_zone(bound) for _, bound in seats]
 
 

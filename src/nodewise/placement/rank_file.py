@@ -32,3 +32,9 @@ def rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> t
     names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
     lines = [f"rank {r}={names[node]} slot={slots[seat]}\n" for r, (node, seat) in enumerate(placement.seats())]
     return "".join(lines), by_core
+
+
+def host_words(machine: Machine, hosts: Sequence[str]) -> tuple[str, ...]:
+    """mpirun's --host for mappings that are written as options: each host with as many slots as it has cores."""
+    slots = len(machine.allowed_cores)
+    return ("--host", ",".join(f"{host}:{slots}" for host in hosts)) if hosts else ()

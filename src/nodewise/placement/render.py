@@ -57,6 +57,9 @@ def render(
         )
     if hosts and len(hosts) != placement.nodes:
         raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
+    odd = next((host for host in hosts if not host.isprintable() or " " in host), None)
+    if odd is not None:
+        raise InputError(f"no name of a host: {odd!r}", "name hosts without blanks and line feeds")
     outside = set(placement.mask) - set(machine.allowed)
     if outside and not writer.outside:
         raise NotExpressibleError(

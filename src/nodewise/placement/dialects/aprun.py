@@ -149,9 +149,11 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         "-j",
         str(most),
     ]
+    # its -L takes the numbers of nodes, not their names
+    notes = ("aprun goes to the nodes of its reservation: hosts by name are not written",) if hosts else ()
     everything = tuple(sorted(machine.allowed))
     if all(place == everything for place in placement.places):
-        return Rendering(words=(*words, "-cc", "none"))
+        return Rendering(words=(*words, "-cc", "none"), notes=notes)
     lists = []
     for rank in placement.by_rank:
         bound = single("aprun", [place for place in rank if place != everything or len(everything) == 1])
@@ -159,7 +161,7 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         lists.append(
             ",".join("x" if place == everything and len(everything) > 1 else str(next(numbers)) for place in rank)
         )
-    return Rendering(words=(*words, "-cc", ":".join(lists)))
+    return Rendering(words=(*words, "-cc", ":".join(lists)), notes=notes)
 
 
 #: Of aprun(1), other than the number of ranks.

@@ -82,10 +82,10 @@ def _allowed(machine: Machine) -> str:
 
 
 def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
-    if scanner.peek(2).upper() == "E:":
+    if scanner.peek(2) == "E:":
         scanner.at += 2
         return _by_pattern(machine, scanner, _domain(machine, scanner, notes), notes)
-    if scanner.peek(2).upper() == "L:":
+    if scanner.peek(2) == "L:":
         scanner.at += 2
         if scanner.peek().isdigit():
             raise scanner.error(
@@ -110,9 +110,10 @@ def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[in
 
 def _domain(machine: Machine, scanner: Scanner, notes: list[str]) -> tuple[int, ...]:
     start = scanner.at
-    letter = scanner.word(r"[A-Za-z]").upper()
+    letter = scanner.word(r"[A-Za-z]")
     if letter not in "NSDCM" or not letter:
-        raise scanner.error(f"a number or a domain: {_DOMAINS}", start)
+        case = "; likwid takes no small letters" if letter and letter.upper() in "NSDCMEL" else ""
+        raise scanner.error(f"a number or a domain: {_DOMAINS}{case}", start)
     found = _domains(machine, letter)
     number = 0
     if letter != "N":

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement import hydra
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
-from nodewise.placement.mapping import WORDS, word
-from nodewise.placement.objects import NAMES, objects
+from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.processor_sets import permitted
 from nodewise.placement.rendering import Rendering
@@ -47,56 +46,43 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     job = job_from("mpiexec", options, job)
     notes = [_MODEL, *passed]
     bind = options.get("bind", "none")
-    if bind.lower() in ("none", ""):
-        if "map" in options:
-            raise InputError("mpiexec: -map-by needs -bind-to", "add it, such as -bind-to core")
-        return job.floating("mpich", [tuple(sorted(machine.allowed))] * job.per_node), notes
-    if bind.lower().startswith("user:"):
+    anywhere = tuple(sorted(machine.allowed))
+    if bind == "none":
+        return job.floating("mpich", [anywhere] * job.per_node), notes
+    if bind == "rr":
+        return job.floating("mpich", _one_each(machine, job.per_node)), notes
+    if bind.startswith("user:"):
         zones, more = _user(machine, bind, len("user:"))
-        return job.floating("mpich", [zones[r % len(zones)] for r in range(job.per_node)]), notes + more
-    kind, count = _counted("-bind-to", bind)
-    by, each = _counted("-map-by", options["map"]) if "map" in options else (kind, count)
-    return job.floating("mpich", _zones(machine, (kind, count), (by, each), job.per_node)), notes
+        if len(zones) < job.per_node:
+            more.append(f"mpiexec binds no ranks beyond the {len(zones)} of {bind.partition(':')[2]}")
+        zones += [anywhere] * (job.per_node - len(zones))
+        return job.floating("mpich", zones[: job.per_node]), notes + more
+    bound = _counted("-bind-to", bind)
+    by = _counted("-map-by", options["map"]) if "map" in options else bound
+    if "die" in (bound[0], by[0]):
+        notes.append("dies are objects for MPICH 5 only")
+    return job.floating("mpich", hydra.zones(machine, bound, by, job.per_node)), notes
 
 
 def _counted(option: str, text: str) -> tuple[str, int]:
     name, colon, number = text.partition(":")
-    return word("mpiexec", option, name), whole("mpiexec", option, number) if colon else 1
+    kind = hydra.WORDS.get(name)
+    if kind is None:
+        raise InputError(f"mpiexec: {option} {name!r} is not known", f"known are: {', '.join(hydra.SHOWN)}")
+    return kind, whole("mpiexec", option, number) if colon else 1
 
 
-def _there(machine: Machine, kind: str, option: str) -> list[tuple[int, ...]]:
-    found = objects(machine, kind)
-    if not found:
+def _one_each(machine: Machine, ranks: int) -> list[tuple[int, ...]]:
+    """Those of rr: as many processors as there are, by the system's numbers from 0 on."""
+    allowed = set(machine.allowed)
+    count = len(allowed)
+    gap = next((p for p in range(min(ranks, count)) if p not in allowed), None)
+    if gap is not None:
         raise InputError(
-            f"mpiexec refuses {option}: this machine has no {NAMES.get(kind, kind)}", "name objects that it has"
+            f"mpiexec: -bind-to rr takes the processors from 0 on, and {gap} is not there or not allowed",
+            "use -bind-to hwthread",
         )
-    return found
-
-
-def _zones(machine: Machine, bind: tuple[str, int], by: tuple[str, int], ranks: int) -> list[tuple[int, ...]]:
-    """Each rank's map domain begins where the last one's ended, round the machine; ranks of one domain take bind domains
-    in it in turn. A map domain that is smaller than what is bound stands for the objects that hold its beginning.
-    """
-    targets = _there(machine, bind[0], "-bind-to")
-    units = _there(machine, by[0], "-map-by")
-    if by[1] > len(units):
-        raise InputError(
-            f"mpiexec refuses to map by {by[1]} of {NAMES.get(by[0], by[0])}: there are {len(units)}", "name fewer"
-        )
-    domains = len(units) // gcd(len(units), by[1])
-    width = min(bind[1], len(targets))
-    holder = {p: i for i, target in enumerate(targets) for p in target}
-    found = []
-    for r in range(ranks):
-        begin = r * by[1] % len(units)
-        domain = [p for i in range(by[1]) for p in units[(begin + i) % len(units)]]
-        inside = list(dict.fromkeys(holder[p] for p in domain))
-        if len(inside) < width:
-            inside = [(inside[0] + i) % len(targets) for i in range(width)]
-        first = r // domains * width
-        chosen = (inside[(first + i) % len(inside)] for i in range(width))
-        found.append(tuple(sorted(p for i in chosen for p in targets[i])))
-    return found
+    return [(rank % count,) for rank in range(ranks)]
 
 
 def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -105,15 +91,15 @@ def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]
     zones: list[tuple[int, ...]] = []
     notes: list[str] = []
     while True:
-        members = {scanner.number("a processor's number")}
+        members = set(scanner.upward_range("a processor's number"))
         while scanner.take("+"):
-            members.add(scanner.number("a processor's number"))
+            members.update(scanner.upward_range("a processor's number"))
         zone, more = permitted(machine, members, "mpiexec")
         zones.append(zone)
         notes += more
         if scanner.done:
             return zones, notes
-        scanner.need(",", "',', '+' or the end")
+        scanner.need(",", "',', '+', '-' or the end")
 
 
 _CANDIDATES = tuple(
@@ -137,7 +123,7 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     job = Job(1, placement.per_node)
     width = len(zones[0])
     for kind, by in _CANDIDATES:
-        there = objects(machine, WORDS[kind])
+        there = objects(machine, hydra.WORDS[kind])
         size = len(there[0]) if there else 0
         if not size or width % size:
             continue

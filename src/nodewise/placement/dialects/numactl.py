@@ -4,23 +4,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.objects import numbered_objects
-from nodewise.placement.processor_sets import permitted, read_ranges
+from nodewise.placement.processor_sets import permitted
 from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import Scanner
 
 _PROCESSORS = ("--physcpubind", "-C")
-_NODES = ("--cpunodebind", "-N")
+#: --cpubind is what --cpunodebind was called; numactl still takes it.
+_NODES = ("--cpunodebind", "-N", "--cpubind", "-c")
 
 
 def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], name: str) -> set[int]:
-    """A set of numactl: `all`, `!` for all others, `+` for numbers counted within what is allowed."""
+    """A set of numactl: `all`, `!` for all others, `+` for numbers counted within what is allowed.
+
+    The ends of a range must be there; of what lies between them it takes those that are.
+    """
     scanner = Scanner(option, text)
     inverse = scanner.take("!")
     relative = scanner.take("+")
@@ -28,17 +32,41 @@ def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], 
         scanner.end()
         found = set(have)
     else:
-        found = read_ranges(scanner, strides=False)
-        beyond = sorted(found - set(range(len(have)) if relative else have))
-        if beyond:
-            there = f"{len(have)} {name}" if relative else f"{name} {format_processors(have)}"
-            raise InputError(
-                f"{option}={text}: numactl refuses number {beyond[0]}, which is not there or not allowed",
-                f"there are {there}",
-            )
-        if relative:
-            found = {have[n] for n in found}
+        found = set()
+        for first, last in _ranges(scanner):
+            ends = [_there(n, have, relative, f"{option}={text}", name) for n in (first, last)]
+            # one that runs downwards is its first number
+            found |= {ends[0], *(n for n in have if ends[0] <= n <= ends[1])}
     return set(have) - found if inverse else found
+
+
+def _ranges(scanner: Scanner) -> Iterator[tuple[int, int]]:
+    while True:
+        first = _number(scanner)
+        yield first, _number(scanner) if scanner.take("-") else first
+        if scanner.done:
+            return
+        scanner.need(",", "',', '-' or the end")
+
+
+def _number(scanner: Scanner) -> int:
+    """A number as C's strtoul reads it with base 0: 0x and hexadecimal digits, 0 and octal ones, or decimal ones."""
+    start = scanner.at
+    digits = scanner.word(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
+    base = 16 if digits[:2].lower() == "0x" else 8 if digits[:1] == "0" else 10
+    try:
+        return int(digits, base)
+    except ValueError:
+        raise scanner.error("a number", start) from None
+
+
+def _there(number: int, have: Sequence[int], relative: bool, text: str, name: str) -> int:
+    if number not in (range(len(have)) if relative else have):
+        raise InputError(
+            f"{text}: numactl refuses number {number}, which is not there or not allowed",
+            f"there are {f'{len(have)} {name}' if relative else f'{name} {format_processors(have)}'}",
+        )
+    return have[number] if relative else number
 
 
 def read_numactl(machine: Machine, text: str) -> Mask:
@@ -47,6 +75,7 @@ def read_numactl(machine: Machine, text: str) -> Mask:
     Raises InputError where an option is not known or names nothing that may be used.
     """
     found: set[int] | None = None
+    twice = False
     memory: list[str] = []
     for option, value in _options(text):
         if option in _PROCESSORS or option == "":
@@ -58,12 +87,14 @@ def read_numactl(machine: Machine, text: str) -> Mask:
         else:
             memory.append(option if not value else f"{option}={value}")
             continue
-        if found is not None:
-            raise InputError(f"numactl: processors are named twice in {text!r}", "name them once")
+        twice = found is not None
         found = more
     if found is None:
         return Mask(tuple(sorted(machine.allowed)), [], tuple(memory))
-    return Mask(*permitted(machine, found, "numactl"), tuple(memory))
+    processors, notes = permitted(machine, found, "numactl")
+    if twice:
+        notes.append("numactl goes by the last option that names processors or nodes to run on")
+    return Mask(processors, notes, tuple(memory))
 
 
 _MEMORY = {

@@ -16,7 +16,7 @@ from nodewise.placement.objects import objects
 from nodewise.placement.open_mpi_options import BESIDE
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
-from nodewise.placement.rank_file import rank_file
+from nodewise.placement.rank_file import host_words, rank_file
 from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
@@ -48,7 +48,10 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     """
     options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
     job = job_from("mpirun", options, job)
-    plan = _plan(machine, _mapping(options), options, job.ranks)
+    mapping = _mapping(options)
+    if "hwthreads" in options and "corecpus" in mapping.modifiers:
+        raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
+    plan = _plan(machine, mapping, options, job.ranks)
     zones = seat(machine, plan, job.per_node)
     notes = [_MODEL, *passed]
     if "socket" in text.lower():
@@ -195,7 +198,9 @@ def _ranking(text: str | None, by: str, mapping: _Mapping) -> str:
         return name
     if by == "node" and not mapping.each:
         return "node"
-    if by == "slot" or mapping.each:
+    if mapping.each and "span" in mapping.modifiers and by == "node":
+        raise InputError("mpirun refuses :SPAN where ranks are mapped by node", "map by an object")
+    if by == "slot" or (mapping.each and "span" not in mapping.modifiers):
         return "slot"
     return "span" if "span" in mapping.modifiers else "fill"
 
@@ -223,7 +228,8 @@ def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] 
             except InputError:
                 continue
             if found.zones == placement.zones:
-                return Rendering(words=("mpirun", "-n", str(placement.size), *text.split()), notes=(_MODEL,))
+                words = ("mpirun", "-n", str(placement.size), *host_words(machine, hosts), *text.split())
+                return Rendering(words=words, notes=(_MODEL,))
     return _rank_file(machine, placement, hosts)
 
 

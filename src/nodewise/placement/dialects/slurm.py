@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
@@ -75,6 +76,9 @@ _BINDINGS = (
     "mask_ldom",
 )
 _MOST = 1 << 16
+#: Entries of map_… and of mask_…, as srun takes them: no sign, no blank, 0x in small letters and for masks only.
+_NUMBER = late(r"([0-9]{1,9})(?:\*([0-9]{1,6}))?")
+_MASK = late(r"(?:0x)?([0-9a-fA-F]{1,5000})(?:\*([0-9]{1,6}))?")
 
 
 def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
@@ -158,7 +162,11 @@ def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
 
 def _distribution(text: str, job: Job) -> tuple[str, str]:
     """How tasks go over nodes and over sockets; `*` is the default of a level. What it has for cores makes no difference."""
-    levels = [level.strip().lower() for level in text.partition(",")[0].split(":")]
+    if text.lower().startswith("plane="):
+        # it has neither levels nor Pack behind it
+        return f"plane={whole('srun', '--distribution plane', text[len('plane=') :])}", "cyclic"
+    # an empty level is its default
+    levels = [level.lower() or "*" for level in text.partition(",")[0].split(":")]
     after = text.partition(",")[2].strip().lower()
     if len(levels) > 3 or after not in ("", "pack", "nopack"):
         raise InputError(
@@ -166,20 +174,18 @@ def _distribution(text: str, job: Job) -> tuple[str, str]:
         )
     node, socket, core = [*levels, "*", "*"][:3]
     names = ("block", "cyclic", "fcyclic", "*")
-    if node.startswith("plane="):
-        node = f"plane={whole('srun', '--distribution plane', node.removeprefix('plane='))}"
-    elif node == "arbitrary":
+    if node == "arbitrary":
         raise InputError("srun: --distribution=arbitrary needs the file of hosts", "use block, cyclic or plane=N")
-    elif node not in ("block", "cyclic", "*"):
+    if node not in ("block", "cyclic", "*"):
         raise InputError(f"srun: --distribution has no {node!r} over nodes", "known are: block, cyclic, plane=N")
     for level in (socket, core):
-        if level not in (*names, "inherit"):
+        if level not in names:
             raise InputError(
                 f"srun: --distribution has no {level!r} over sockets or cores", f"known are: {', '.join(names)}"
             )
     # manual: block over nodes while there are more tasks than nodes, else cyclic
     node = ("cyclic" if job.ranks <= job.nodes else "block") if node == "*" else node
-    socket = "cyclic" if socket in ("*", "inherit") else socket
+    socket = "cyclic" if socket == "*" else socket
     return node, socket
 
 
@@ -206,24 +212,23 @@ def _bind(text: str | None) -> tuple[str, str | None]:
 def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tuple[int, ...]], list[str]]:
     """The lists of map_… and mask_…; an entry `X*N` is N times X, and a list that is too short starts over."""
     entries: list[int] = []
-    for part in text.split(","):
-        number, star, times = part.strip().partition("*")
-        hexadecimal = bind.startswith("mask") or number.lower().startswith("0x")
-        try:
-            value = int(number, 16 if hexadecimal else 10)
-            count = int(times) if star else 1
-        except ValueError:
-            value = count = -1
-        if value < 0 or count < 1 or len(number) > 5000 or len(entries) + count > _MOST:
+    masks = bind.startswith("mask")
+    for part in filter(None, text.split(",")):
+        match = (_MASK if masks else _NUMBER).fullmatch(part)
+        count = int(match[2] or 1) if match else 0
+        if match is None or count < 1 or len(entries) + count > _MOST:
             raise InputError(
-                f"srun: --cpu-bind={bind}: {part!r} is no entry", "write numbers, masks such as 0xff, or X*N"
+                f"srun: --cpu-bind={bind}: {part!r} is no entry",
+                f"write {'masks such as 0xff' if masks else 'decimal numbers'}, or X*N for N times X",
             )
-        entries += [value] * count
+        entries += [int(match[1], 16 if masks else 10)] * count
+    if not entries:
+        raise InputError(f"srun: --cpu-bind={bind}: {text!r} has no entry")
     zones: list[tuple[int, ...]] = []
     notes: list[str] = []
     domains = objects_or_larger(machine, "numa")
     for value in entries[:ranks]:
-        numbers = {i for i in range(value.bit_length()) if value >> i & 1} if bind.startswith("mask") else {value}
+        numbers = {i for i in range(value.bit_length()) if value >> i & 1} if masks else {value}
         if bind.endswith("ldom"):
             numbers = {p for i in numbers if i < len(domains) for p in domains[i]}
         zone, more = permitted(machine, numbers, "srun")

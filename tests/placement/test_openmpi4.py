@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open MPI 4's mpirun: its options in the words of version 4.1, and what it refuses. Its recorded answers are in test_launchers."""
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.placement.job import Job
+from nodewise.placement.resolve import Request, resolve
+from tests.placement.test_dialects import CORE, SMT, synthetic, zones
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--map-by core", CORE[:4]),
+        ("--map-by core --bind-to hwthread", [(0,), (1,), (2,), (3,)]),
+        ("--map-by hwthread", [(0,), (16,), (1,), (17,)]),
+        ("--map-by socket --bind-to core", [CORE[0], CORE[8], CORE[1], CORE[9]]),
+        ("--map-by socket:PE=2", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
+        ("--map-by slot:PE=2 --bind-to core", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
+        ("--map-by ppr:2:socket --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        ("--map-by socket --rank-by socket:fill --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        # modifiers are separated by commas, and words may be cut short
+        ("--map-by sock:pe=2,SPAN", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
+        ("--map-by :PE=2", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
+        ("--cpus-per-proc 2", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
+        ("--bycore", CORE[:4]),
+        ("--npersocket 2 --bind-to-core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        ("--map-by core --bind-to core:overload-allowed,if-supported", CORE[:4]),
+        ("--map-by slot --use-hwthread-cpus --bind-to hwthread", [(0,), (16,), (1,), (17,)]),
+        ("--bind-to none", [tuple(range(32))] * 4),
+    ],
+)
+def test_open_mpi_4(text, expected):
+    assert list(zones(synthetic(SMT), openmpi4=text, ranks=4)) == expected
+
+
+def test_open_mpi_4_leaves_ranks_unbound_where_it_could_not_bind_them():
+    everything = (tuple(range(32)),)
+    assert zones(synthetic(SMT), openmpi4="--map-by ppr:3:hwthread", ranks=2) == everything * 2
+    assert zones(synthetic(SMT), openmpi4="--map-by ppr:3:hwthread", ranks=1) == (CORE[0],)
+    assert zones(synthetic(SMT), openmpi4="--map-by core:OVERSUBSCRIBE", ranks=17) == everything * 17
+
+
+def test_open_mpi_4_numbers_ranks_over_nodes():
+    machine = synthetic(SMT)
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by socket:SPAN --bind-to core")).placement
+    assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by node --bind-to core")).placement
+    assert [node for node, _ in placed.seats()] == [0, 1] * 4
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core")).placement
+    assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "message"),
+    [
+        ("--map-by ppr:2", 2, "not complete"),
+        ("--map-by pear", 2, "'pear' is not known"),
+        ("--map-by core:PEAR", 2, "no modifier"),
+        *((f"--map-by {other}", 2, "is not known") for other in ("board", "package", "machine")),
+        *((f"--map-by socket:{other}", 2, "no modifier") for other in ("HWTCPUS", "INHERIT", "NOLOCAL", "SPAN:PE=2")),
+        *((f"--bind-to {other}", 2, "is not known") for other in ("package", "machine", "slot", "sock")),
+        *((f"--rank-by {other}", 2, "is not known") for other in ("fill", "span", "package")),
+        ("--bind-to core:no-overload", 2, "no modifier"),
+        ("--map-by core:PE=1 --bind-to numa", 2, "PE=1 binds"),
+        ("--bycore --map-by slot", 2, "contradicts"),
+        ("--map-by core", 17, "refuses 17 ranks"),
+        ("--map-by socket:PE=9", 2, "there are 16 slots"),
+        ("--bind-to pear", 2, "'pear' is not known"),
+        ("--map-by ppr:1:socket", 3, "not 3"),
+        ("-n 3", 2, "3 ranks in its options, and 2"),
+        ("./solver", 2, "is no option"),
+    ],
+)
+def test_open_mpi_4_refuses(text, ranks, message):
+    with pytest.raises(InputError, match=message):
+        zones(synthetic(SMT), openmpi4=text, ranks=ranks)
