@@ -153,7 +153,9 @@ def test_long_names_are_whole_and_apart_on_any_page(
         f"./solver of a name that is long --with option={i} input-of-a-long-name.dat {'x' * 30}{i}" for i in range(3)
     ]
     contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
-    question = CompareQuestion(contenders, machine(4, 2), tmp_path / "c", Budget(1000.0), most=8, environment={})
+    question = CompareQuestion(
+        contenders, machine(4, 2), tmp_path / "c", Budget(1000.0), most=14, environment={}, accept_disturbed=True
+    )
     compare(question, Described(lambda s: 1.0 + 0.1 * int(s.name[-1])))
     # names are shortened where they stay apart: here they are drawn as they are
     monkeypatch.setattr("nodewise.report.figures.experiment.labels_of", lambda e: {key: key for key in e.settings})
@@ -187,7 +189,9 @@ def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
     names = [f"./solver of a name that is long --with option={i} input-of-a-long-name.dat" for i in range(3)]
     contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
     here = machine(4, 2)
-    question = CompareQuestion(contenders, here, tmp_path / "c", Budget(1000.0), most=8, environment={})
+    question = CompareQuestion(
+        contenders, here, tmp_path / "c", Budget(1000.0), most=8, environment={}, accept_disturbed=True
+    )
     compare(question, Described(lambda s: 0.01 * len(s.key)))
     view = browser.new_page(viewport={"width": 1400, "height": 900})
     view.goto(write_page(tmp_path / "c").absolute().as_uri())
