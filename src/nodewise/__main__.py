@@ -22,9 +22,11 @@ def start() -> int:
 
 
 def _said_version() -> bool:
-    """Print the version, for which nothing has to be loaded; False where it cannot be written, which the command line explains."""
+    """Print the version, for which nothing has to be loaded; False where it cannot be written to who reads it, which the command line explains."""
     try:
         return os.write(1, f"nodewise, version {__version__}\n".encode()) > 0
+    except BrokenPipeError:
+        return True
     except OSError:
         return False
 

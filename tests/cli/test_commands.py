@@ -107,6 +107,11 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     result = json.loads(done.stdout)
     assert "numpy_bincount" in (tmp_path / result["report"]).read_text()
     again = nodewise("report", str(Path(result["report"]).parent), "--csv", "rows.csv")
+    shown = nodewise("report", str(Path(result["report"]).parent), "--csv", "-")
+    assert (
+        shown.returncode == 0 and shown.stdout == (tmp_path / "rows.csv").read_text() and not (tmp_path / "-").exists()
+    )
+    assert nodewise("report", str(Path(result["report"]).parent), "--csv", "-", "--json").returncode == 2
     table = (tmp_path / "rows.csv").read_text().splitlines()
     assert again.returncode == 0 and len(table) == 6
     assert "seconds" in table[0].split(",") and "times" not in table[0].split(",")

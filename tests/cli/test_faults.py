@@ -135,6 +135,14 @@ def test_who_reads_no_more_costs_nothing_but_the_rest_of_the_answer(tmp_path: Pa
     assert process.communicate(timeout=60)[1] == b"" and process.returncode == 0
 
 
+def test_a_directory_that_no_system_has_is_one_message(tmp_path: Path) -> None:
+    assert _run(tmp_path, "run", "-r", "1", "--out", "x", "--", "true")[0] == 0
+    question = json.loads((tmp_path / "x/question.json").read_text())
+    (tmp_path / "x/question.json").write_text(json.dumps({**question, "cwd": "a\0b"}))
+    code, _, error = _run(tmp_path, "run", "--resume", "x")
+    assert code == 2 and "cannot be continued" in error and "damaged" in error
+
+
 def test_an_interrupt_while_a_class_is_made_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     class Field:
         def __set_name__(self, owner: type, name: str) -> None:

@@ -269,3 +269,20 @@ def test_names_of_layers_may_be_cut_and_have_an_s(subset, left):
 def test_t_with_an_s_is_refused():
     with pytest.raises(InputError, match="column 2"):
         placed(1, subset="1ts", affinity="none")
+
+
+def test_of_two_words_that_contradict_each_other_the_first_counts():
+    """As Intel's runtime, which says of the second that it was specified already."""
+    asked = {"shape": "pack:2 core:2 pu:1", "allow": "1-3", "runtime": "intel"}
+    one = placed(2, affinity="granularity=core,norespect,respect,compact", **asked)
+    assert one.placement.places == ((0,), (1,))
+    other = placed(2, affinity="granularity=core,respect,norespect,compact", **asked)
+    assert other.placement.places == ((1,), (2,))
+
+
+def test_what_intels_runtime_throws_away_is_not_written_for_it():
+    found = placed(30, shape="pack:2 core:12 pu:4", places="sockets", bind="close").placement
+    for runtime in ("", "intel"):
+        with pytest.raises(NotExpressibleError, match="--runtime llvm"):
+            render("kmp", machine("pack:2 core:12 pu:4"), found, runtime=runtime)
+    assert len(render("kmp", machine("pack:2 core:12 pu:4"), found, runtime="llvm").env["KMP_AFFINITY"]) > 4083

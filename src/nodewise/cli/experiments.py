@@ -129,11 +129,16 @@ def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[
         )
     try:
         os.chdir(question.cwd)
+        environment = environment_then(question.environment)
+        os.environ.clear()
+        os.environ.update(environment)
     except OSError as problem:
         raise InputError(f"cannot go on in {question.cwd}: {problem.strerror}") from problem
-    environment = environment_then(question.environment)
-    os.environ.clear()
-    os.environ.update(environment)
+    except ValueError as problem:
+        # a zero byte, or a name with a sign of equality
+        raise InputError(
+            f"{path} cannot be continued: {problem}", "its directory or environment is damaged"
+        ) from problem
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}

@@ -104,8 +104,11 @@ def _whole(dialect: str, machine: Machine, places: Places, written: Rendering, r
         with suppress(NotExpressibleError):
             shorter = writers()["kmp"].write_process
             way = "; --to kmp is shorter" if shorter and not overlong(shorter(machine, places).env) else ""
-    if runtime == "intel":
-        raise NotExpressibleError(dialect, cut[0] + way)
+    # of what is written for Intel's runtime and LLVM's alone the first would throw all away
+    if runtime == "intel" or dialect == "kmp":
+        raise NotExpressibleError(
+            dialect, cut[0] + (way if dialect != "kmp" else "; --runtime llvm writes it for that one")
+        )
     return replace(written, notes=(*written.notes, *(one + way for one in cut)))
 
 

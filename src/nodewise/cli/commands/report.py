@@ -53,7 +53,7 @@ class _Report(Exporting):
     "--csv",
     "csv_file",
     type=_FILE,
-    help="Write every sample, or of a study every contender, as a row of CSV.",
+    help="Write every sample, or of a study every contender, as a row of CSV; - is standard output.",
     group=OUTPUT,
 )
 @option(
@@ -96,6 +96,7 @@ def command(
     targets = asked_exports(exports, as_json or as_text)
     if as_json and as_text:
         raise InputError("--text and --json are two forms of one answer", "give one of them")
+    _check_alone(csv_file, as_json or as_text or STDOUT in targets.values())
     pictures = [(path, suffix) for path, suffix in ((png, "png"), (svg, "svg"), (pdf, "pdf")) if path]
     wide = parse_width(width, "--width") if width is not None else None
     if wide is not None and not pictures:
@@ -113,8 +114,7 @@ def command(
     for path, suffix in pictures:
         written += write_pictures(kind.load("figures")(stored), path, suffix, caption_of(stored), wide)
     if csv_file:
-        write_whole(csv_file, kind.load("rows")(stored))
-        written.append(csv_file)
+        written += _write_rows(csv_file, kind.load("rows")(stored))
     for name, path in targets.items():
         write_export(name, stored, path)
         written += [path] if path != STDOUT else []
@@ -126,3 +126,19 @@ def command(
     elif STDOUT not in targets.values():
         for path in written:
             print(path)
+
+
+def _check_alone(csv_file: Path | None, others: bool) -> None:
+    if csv_file == STDOUT and others:
+        raise InputError("--csv - and another option both write to standard output", "give one of them a file")
+
+
+def _write_rows(file: Path, rows: str) -> list[Path]:
+    """Write them; the files that there are then."""
+    from nodewise.base.files import write_whole
+
+    if file == STDOUT:
+        print(rows, end="")
+        return []
+    write_whole(file, rows)
+    return [file]

@@ -183,7 +183,8 @@ def _word(scanner: Scanner, parts: _Parts) -> bool:
         if word in _UNKNOWN.get(parts.runtime, ()):
             return False
         name, value = _SWITCHES[word]
-        parts.switches[name] = value
+        # of two that contradict each other the first one counts
+        parts.switches.setdefault(name, value)
     elif word in ("granularity", "gran"):
         if parts.granularity is not None:
             raise scanner.error("granularity only once", start)
