@@ -199,8 +199,10 @@ class Options:
 
     def _check_filled(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """Raises InputError where a word of the command has the form of a parameter, and others are given but not this one."""
+        # what is built is put in by the build itself
+        own = {"out"} if self._wanted.build else set()
         for word in self._command if self._wanted.parameters else ():
-            if (name := word[1:-1]) in names_in(word) - {*parameters}:
+            if (name := word[1:-1]) in names_in(word) - {*parameters} - own:
                 raise InputError(
                     f"nothing is given for {word} in the command",
                     f"give -P {name}=…, or where the program is to have it as it is -P '{name}={word}'",
