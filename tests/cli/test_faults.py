@@ -32,7 +32,7 @@ COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
 
 def _start(folder: Path, *words: str | bytes, **more: Any) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "nodewise", *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.Popen(command, cwd=folder, **pipes)
 
 
@@ -387,3 +387,13 @@ def test_a_zero_byte_a_link_in_a_circle_and_a_pipe_that_nobody_writes_are_one_me
         done = nodewise_here(*words)
         assert done.returncode == 2 and done.stderr.startswith("error: "), (words, done.stderr)
         assert "defect" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("vec", "--lines", "{n}", "x.c"), ("tune", "--", "mpirun", "-n", "{n}", "true")],
+    ids=["an option", "a word of the command"],
+)
+def test_a_number_of_thousands_of_digits_is_bad_input(nodewise_here: Command, words: tuple[str, ...]) -> None:
+    done = nodewise_here(*(w.format(n="1" * 5000) for w in words))
+    assert done.returncode == 2 and "holds a number of more than 4300 digits" in done.stderr

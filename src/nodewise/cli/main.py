@@ -9,6 +9,7 @@ import importlib
 import io
 import os
 import pkgutil
+import re
 import resource
 import sys
 import traceback
@@ -317,9 +318,20 @@ def _of_an_interrupt(problem: BaseException | None) -> bool:
     return problem is not None
 
 
+def _without_end(words: list[str]) -> tuple[str, str]:
+    """What is said where a number has more digits than Python turns into one."""
+    most = sys.get_int_max_str_digits()
+    word = next((w for w in words if re.search(rf"\d{{{most + 1}}}", w)), "")
+    where = f"{word[:_LONGEST_SHOWN]!r}…" if word else "what was read"
+    return f"{where} holds a number of more than {most} digits", "give a number that can be meant"
+
+
 def _defect(problem: Exception, words: list[str]) -> int:
     if "--traceback" in words:
         traceback.print_exc()
+    if isinstance(problem, ValueError) and "set_int_max_str_digits" in str(problem):
+        _complain(*_without_end(words))
+        return ExitCode.BAD_INPUT
     if (brought := brought_by(problem)) is not None:
         _complain(
             f"{brought} failed: {type(problem).__name__}: {problem}",

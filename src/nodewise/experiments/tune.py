@@ -7,12 +7,12 @@ import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.experiments.blocks import Arm, Block, Blocks
+from nodewise.experiments.blocks import Arm, Blocks
 from nodewise.experiments.confirmation import (
     FAILED,
     OVERTAKEN,
@@ -22,24 +22,23 @@ from nodewise.experiments.confirmation import (
     first_looks,
     further_looks,
 )
-from nodewise.experiments.costs import Costs
 from nodewise.experiments.first_run import FEWEST_RUNS, MOST_STARTING, check_first_run, check_space, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
+from nodewise.experiments.same_work import SameWork
 from nodewise.experiments.sweep import is_tried_out, left_untried, sweep_settings
 from nodewise.experiments.tune_question import Question
+from nodewise.experiments.tune_runs import TuneRuns
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.earlier import earlier_from_json
 from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.records.sample_lines import Plan
 from nodewise.runner.launcher import Launcher
-from nodewise.runner.sample import Sample
 from nodewise.runner.setting import BASELINE, Setting
 from nodewise.search.grid import GridSearch
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
-from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
@@ -58,9 +57,8 @@ _ALPHA, _FIRST_SHARE = 0.05, 0.9
 _MOST_BLOCKS = 400
 #: A plan that was left open is followed by others down to this share of the error rate.
 _LEAST_SHARE = 0.005
-#: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
-#: where the search would otherwise eat up what the confirmation needs.
-_PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
+#: A run of the search may take this many times the baseline's time in any case, also where it eats up what the confirmation needs.
+_LEAST_PATIENCE = 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
 #: A second run takes no less than this share of the first one's time.
@@ -105,7 +103,6 @@ class Tuner:
         self._random = random.Random(question.seed)
         self._spent_s = spent_s
         self._meter = Meter(question.budget, clock, min(spent_s, (question.budget.seconds or 0.0) * MOST_STARTING))
-        self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
         self._swept, self._exhausted = 0, False
@@ -150,7 +147,11 @@ class Tuner:
         recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
         self._builder.written = self._writer.masked
         self._builder.allowed_s = lambda: self._meter.left_s(self._question.budget)
+        self._same_work = SameWork(self._baseline.ranks, recorder.judge)
+        recorder.check = self._same_work.judged
         self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        self._runs = TuneRuns(self._question, self._blocks, self._meter)
+        self._costs = self._runs.costs
         try:
             self._first_run()
             self._meter.budget = budget or self._meter.budget
@@ -176,24 +177,6 @@ class Tuner:
         return Outline(space.open, *about, bool(self._swept), tuple(one for one, _ in self._priors))
 
     # --- runs
-
-    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> Block:
-        """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
-        arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
-        block = self._blocks.run(arms, phase, self._allowed_s)
-        for key, sample in block.samples.items():
-            self._costs.take(key, sample, block.costs[key], phase in (SEARCH, REDUCE))
-        return block
-
-    def _allowed_s(self) -> float:
-        """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
-        return left + self._costs.slowest_s if (left := self._meter.left_s(self._meter.budget)) > 0 else 0.0
-
-    def _patience(self) -> float:
-        slower = len(self._question.machine.allowed) if self._question.sweep else 1  # one thread is shown, too
-        most = _PATIENCE * slower * self._costs.slowest_s + _PATIENCE_S
-        own = self._question.timeout_s
-        return most if own is None else min(own, most)
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
         times = self._costs.times
@@ -228,12 +211,20 @@ class Tuner:
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
             raise too_small(cost, self._spent_s)
+        if (
+            self._question.axes is None
+            and self._same_work.may_repeat
+            and self._meter.affordable(cost) > 2 * FEWEST_RUNS
+        ):
+            again, second = self._blocks.alone(Arm(self._baseline, own if own < math.inf else None), "warm-up")
+            self._costs.take(BASELINE, again, second, False)
 
     def _choose_axes(self) -> None:
         """The axes, now that it is known what the program loads; a resumed tune takes those of then."""
         earlier: dict[str, Any] = self._writer.earlier.question if self._writer.earlier is not None else {}
         if "loaded" in earlier:
             self._offer.recall(earlier["loaded"])
+        self._offer.rank_counts = self._same_work.proven
         self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
         space = self._options.space
         check_space(space, self._question.wanted.constraints)
@@ -291,7 +282,7 @@ class Tuner:
                 stopped = compared.ended
                 if not self._promises_more():
                     return stopped
-            if self._affordable() < 2 * fewest_blocks(alpha):
+            if self._runs.affordable() < 2 * fewest_blocks(alpha):
                 return stopped or "budget"
             self._search.resume()
 
@@ -308,18 +299,16 @@ class Tuner:
         """The best point that is another setting than the baseline, than those that were compared already, and than `but`."""
         for point in self._search.ranking:
             setting = self._setting(point)
-            if setting.key != BASELINE and self._start(setting) not in {*self._closed, but}:
+            other = setting.key != BASELINE and self._start(setting) not in {*self._closed, but}
+            # what showed that other ranks do the same work may have ended: an output that no longer repeats
+            if other and (self._question.axes or setting.ranks == self._baseline.ranks or self._same_work.proven):
                 return point
         return None
-
-    def _affordable(self) -> int:
-        """How many more runs there are, at what one of the search costs."""
-        return self._meter.affordable(self._costs.typical_s)
 
     def _explore(self, alpha: float) -> None:
         """Block after block, until the confirmation needs what is left or nothing more is to be found."""
         while True:
-            left = self._affordable()
+            left = self._runs.affordable()
             best = self._best()
             timed = self._meter.budget.seconds is not None
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha, timed)
@@ -331,30 +320,19 @@ class Tuner:
 
     def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where the budget ended first."""
-        patience = self._patience()
+        patience = self._runs.patience_s()
         if not math.isinf(self._meter.left_s(self._meter.budget)) and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
-        samples = self._run_block(list(settings.values()), phase, patience).samples
-        outcomes = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
+        samples = self._runs.block(list(settings.values()), phase, patience, searching=True).samples
+        outcomes = {p: self._runs.outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(outcomes)
         ranking = self._search.ranking
         self._report(phase, self._setting(ranking[0]) if ranking else None, len(settings))
         return len(outcomes) == len(settings)
 
-    def _outcome(self, sample: Sample) -> Outcome:
-        if sample.ok:
-            return sample.seconds
-        if sample.cut_off:
-            # as many times the baseline's result as it had of the baseline's time
-            return AtLeast(self._costs.times[BASELINE].median * sample.wall_s / self._costs.baseline_s)
-        return None
-
     def _pair_s(self, point: Point | None) -> float:
-        """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
-        if self._meter.budget.seconds is None:
-            return 2 * self._costs.typical_s
-        return self._costs.pair_s(None if point is None else self._setting(point).key)
+        return self._runs.pair_s(None if point is None else self._setting(point).key)
 
     def _promises_more(self) -> bool:
         """Whether some other setting is expected to gain more than what counts as nothing."""
@@ -366,7 +344,7 @@ class Tuner:
     def _reduced(self, point: Point, alpha: float) -> tuple[Setting, Point]:
         """The candidate with what adds nothing put back, as Setting and as point of the space."""
         reduction = Reduction(self._search, self._options.space, self._question.within, point)
-        left = self._affordable()
+        left = self._runs.affordable()
         room = int(left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha)))
         while points := reduction.ask(room):
             room -= len(points)
@@ -434,11 +412,11 @@ class Tuner:
         while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
                 break
-            block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
+            block = self._runs.block([self._baseline, candidate], CONFIRM, self._runs.patience_s(), searching=False)
             if len(block.samples) < 2:
                 break
             base, mine = block.samples[BASELINE], block.samples[candidate.key]
-            self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
+            self._search.tell({self._search.reference: self._runs.outcome(base), point: self._runs.outcome(mine)})
             self._cut[candidate.key] += mine.cut_off
             if self._cut[candidate.key] >= MOST_CUT or (
                 not mine.ok and not mine.cut_off and self._search.failed(point)
@@ -460,7 +438,7 @@ class Tuner:
 
     def _is_overtaken(self, candidate: Setting, point: Point, expected: float, alpha: float) -> bool:
         """Whether another setting is surely faster than the candidate, and the runs left can still confirm that one."""
-        if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
+        if self._runs.affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
             return False
         other, little = self._best(self._start(candidate)), self._reserve.disappoints(point, expected)
         return other is not None and self._reserve.is_surely_faster(other, point, little)
@@ -475,12 +453,12 @@ class Tuner:
             some = [candidate, *list(arms.values())[:most]]
             if self._meter.affordable(cost) < len(some):
                 break
-            samples = self._run_block(some, CONFIRM, self._patience()).samples
+            samples = self._runs.block(some, CONFIRM, self._runs.patience_s(), searching=False).samples
             self._cut.update(key for key, sample in samples.items() if sample.cut_off)
             mine = samples.get(candidate.key)
             if mine is None or mine.ok:
                 continue
-            self._search.tell({point: self._outcome(mine)})
+            self._search.tell({point: self._runs.outcome(mine)})
             if self._cut[candidate.key] >= MOST_CUT or self._search.failed(point):
                 return False
         return True

@@ -61,6 +61,11 @@ class AnswerJudge:
         return self._repeats >= 2 and not (self._strays and self._rule.kind is Kind.AUTO)
 
     @property
+    def kind(self) -> Kind:
+        """What of a run is compared."""
+        return self._rule.kind
+
+    @property
     def reference(self) -> str | None:
         """The text that others are compared with, once there is one."""
         return self._text

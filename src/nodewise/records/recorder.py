@@ -43,7 +43,10 @@ class Recorder:
         self._meter = meter
         self._earlier = earlier
         self._replayed = 0
-        self._judge = writer.judge()
+        #: What compares the answers of runs; None where nothing does.
+        self.judge = writer.judge()
+        #: Called with each run before it is written down, and with each that was; may make an error of it.
+        self.check: Callable[[Setting, Sample], Sample] = lambda _, sample: sample
         self._budgets = _budgets(writer, earlier, budget)
         self._set_budget()
 
@@ -84,24 +87,24 @@ class Recorder:
             self._writer.know(setting)
             self._meter.count(record.spent_s)
             self._set_budget()
-            judged = record.sample if self._judge is None else self._judge.replayed(setting, record.sample)
-            return judged, record.spent_s - begin
+            sample = self.check(setting, record.sample)
+            return sample if self.judge is None else self.judge.replayed(setting, sample), record.spent_s - begin
         self._meter.resume()
         if around is not None:
             around[0]()
         self._writer.note_neighbours()
-        sample = self._run(setting, timeout_s)
+        sample = self.check(setting, self._run(setting, timeout_s))
         self._writer.note_neighbours()
         if around is not None:
             around[1]()
         self._meter.count()
         late: list[tuple[int, str]] = []
-        if self._judge is not None:
-            sample, late = self._compared(self._judge, setting, sample)
+        if self.judge is not None:
+            sample, late = self._compared(self.judge, setting, sample)
         self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
         for number, differs in late:
             self._writer.add_difference(number, differs)
-        return sample if self._judge is None else self._judge.judged(sample), self._meter.seconds - begin
+        return sample if self.judge is None else self.judge.judged(sample), self._meter.seconds - begin
 
     def _compared(self, judge: AnswerJudge, setting: Setting, sample: Sample) -> tuple[Sample, list[tuple[int, str]]]:
         """The sample with where its answer differs, and the same of earlier ones; the reference is stored when it comes."""

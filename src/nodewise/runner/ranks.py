@@ -20,7 +20,7 @@ from nodewise.runner.protocol import Reported, read_metrics, read_protocol
 #: What becomes of the ranks' numbers of one name.
 Over = Literal["max", "min", "mean", "sum"]
 #: Work is shared among the ranks.
-_SUMMED = ("flops", "bytes", "items", "work")
+WORK = ("flops", "bytes", "items", "work")
 #: How much of what a failed rank printed on standard error is reported.
 _SHOWN = 300
 #: The most ranks that are named one by one.
@@ -178,7 +178,7 @@ class OverRanks:
 
     def of(self, name: str, values: Sequence[float]) -> float:
         """One number for those of the ranks that reported one."""
-        how = "sum" if name in _SUMMED and name not in self.named else self.named.get(name, self.usual)
+        how = "sum" if name in WORK and name not in self.named else self.named.get(name, self.usual)
         if how == "sum":
             return sum(values)
         return fmean(values) if how == "mean" else max(values) if how == "max" else min(values)

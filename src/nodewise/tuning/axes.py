@@ -241,6 +241,11 @@ class Options:
         values = tuple(sorted(natural))
         return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
 
+    @property
+    def starts_ranks(self) -> bool:
+        """Whether the command starts ranks."""
+        return self._holding.ranked is not None
+
     def _isolation(self) -> Option:
         return isolation_option(self._wanted.isolation, self._holding.ranked is not None)
 

@@ -73,6 +73,8 @@ class Offer:
         self._options: Options | None = None
         self.builder: Builder | None = None
         self.folder = Path()
+        #: Whether another number of ranks is sure to be seen where it does less work.
+        self.rank_counts = False
 
     @property
     def _needs_libraries(self) -> bool:
@@ -136,7 +138,7 @@ class Offer:
 
     def _plain_defaults(self) -> list[str]:
         more = ["memory"] if len(self._machine.numa_nodes) > 1 else []
-        return [*_ALWAYS, "hugepages", *more]
+        return [*(["ranks"] if self.rank_counts else []), *_ALWAYS, "hugepages", *more]
 
     @contextmanager
     def watching(self, launcher: Launcher, setting: Setting) -> Iterator[None]:
@@ -208,6 +210,11 @@ class Offer:
     def left_out(self) -> dict[str, str]:
         """What might have been tried and is not, and why: axes without effect, and knobs that are usually worth it."""
         found = {} if self._options is None else dict(self._options.without_effect)
+        if self._names is None and not self.rank_counts and self._options is not None and self._options.starts_ranks:
+            found["ranks"] = (
+                "nothing shows whether other numbers of ranks do the same work: count the work, see the sample protocol, or name "
+                "the result by --same-output; --axes ranks tries them all the same"
+            )
         if self._names is not None and "knobs" not in self._names:
             return found
         profile = None if self._loaded is None else self._loaded.profile
