@@ -4,7 +4,7 @@
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted; 5.0.11
 too, and printed its map (tools/launchers.py; where it starts more ranks than were asked for, those are left out);
 the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
-steps with --cpus-per-task on a node allocated whole. `zones` is null where the launcher refused.
+steps with --cpus-per-task on a node allocated whole, and for whole lines. `zones` is null where the launcher refused.
 """
 
 import json
@@ -38,6 +38,21 @@ def test_ranks_are_bound_as_the_launcher_bound_them(name, case):
             resolve(machine_of(case["machine"]), job, request)
     else:
         zones = resolve(machine_of(case["machine"]), job, request).placement.zones
+        assert [list(zone) for zone in zones] == case["zones"]
+
+
+LINES = [json.loads(line) for line in (FOLDER / "slurm-22.05.8-lines.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", LINES, ids=range(len(LINES)))
+def test_a_line_for_srun_binds_tasks_as_srun_did(case):
+    """Whole lines of Slurm 22.05.8, with and without --cpus-per-task, as its plugin bound their tasks on a node of that shape."""
+    request = Request(slurm=case["options"])
+    if case["zones"] is None:
+        with pytest.raises(InputError):
+            resolve(machine_of(case["machine"]), Job(1), request)
+    else:
+        zones = resolve(machine_of(case["machine"]), Job(1), request).placement.zones
         assert [list(zone) for zone in zones] == case["zones"]
 
 

@@ -53,4 +53,6 @@ BESIDE = Beside(
     ),
     settings=tuple(_either("mca", "gmca", "prtemca", "gprtemca").split()),
     places=("hwloc", "rmaps", "binding"),
+    names=("mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
+    own=("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"),
 )

@@ -94,7 +94,7 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
     """
-    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, BESIDE)
     notes = [_MODEL, *passed, *_renewed(options)]
     job = job_from("mpirun", options, job)
     # as many as two ranks are mapped by core, more by NUMA node

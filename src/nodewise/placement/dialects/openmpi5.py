@@ -46,7 +46,7 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
-    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, BESIDE)
     job = job_from("mpirun", options, job)
     mapping = _mapping(options)
     if "hwthreads" in options and "corecpus" in mapping.modifiers:
