@@ -21,6 +21,7 @@ from tests.placement.runtimes.mpirun5 import machine_of
 FOLDER = Path(__file__).parent / "recorded"
 FILES = {
     "openmpi-4.1.4.jsonl": "openmpi4",
+    "openmpi-4.1.4-lines.jsonl": "openmpi4",
     "openmpi-5.0.11.jsonl": "openmpi5",
     "mpich-4.0.2.jsonl": "mpich",
     "mpich-5.0.2.jsonl": "mpich",

@@ -240,7 +240,8 @@ def _digits(mask: int) -> list[int]:
 
 def _laid_out(node: _Node, step: Step, free: frozenset[int]) -> list[frozenset[int]]:
     """What the plugin binds each task to, of a step's processors. Raises InputError where it cannot lay tasks out."""
-    per_core = step.per_core or int(step.one_thread)
+    # where cores have one hardware thread the plugin takes that for what was asked
+    per_core = step.per_core or int(step.one_thread or node.threads == 1)
     room = len(free)
     enough = room >= step.on_node and (not per_core or room >= step.cpus * (node.threads // per_core))
     laid: list[set[int]] | None = None

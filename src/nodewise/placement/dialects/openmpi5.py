@@ -13,7 +13,7 @@ from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
-from nodewise.placement.open_mpi_options import BESIDE
+from nodewise.placement.open_mpi_options import BESIDE, on_one_node
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
 from nodewise.placement.rank_file import host_words, rank_file
@@ -47,8 +47,9 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
     options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, BESIDE)
-    job = job_from("mpirun", options, job)
     mapping = _mapping(options)
+    on_one_node("mpirun", options, job)
+    job = job_from("mpirun", options, job)
     if "hwthreads" in options and "corecpus" in mapping.modifiers:
         raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
     plan = _plan(machine, mapping, options, job.ranks)
