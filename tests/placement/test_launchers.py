@@ -23,6 +23,7 @@ FILES = {
     "openmpi-4.1.4.jsonl": "openmpi4",
     "openmpi-4.1.4-lines.jsonl": "openmpi4",
     "openmpi-5.0.11.jsonl": "openmpi5",
+    "openmpi-5.0.11-lines.jsonl": "openmpi5",
     "mpich-4.0.2.jsonl": "mpich",
     "mpich-5.0.2.jsonl": "mpich",
     "slurm-22.05.8.jsonl": "slurm",
@@ -67,3 +68,17 @@ def test_a_line_for_mpich_binds_ranks_where_they_were_placed(case):
     placement = resolve(machine, Job(case["threads"], case["ranks"]), Request(**case["request"])).placement
     assert [list(zone) for zone in placement.zones] == case["zones"]
     assert [w for w in render("mpich", machine, placement).words if not w.endswith(".sh")] == case["words"]
+
+
+RANK_FILES = [json.loads(line) for line in (FOLDER / "openmpi-5.0.11-written.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", RANK_FILES, ids=range(len(RANK_FILES)))
+def test_a_rank_file_for_open_mpi_5_binds_ranks_where_they_were_placed(case):
+    """Lines and rank files of --to openmpi5 for machines of uneven cores, and what the mpirun of 5.0.11 made of them."""
+    machine = machine_of(case["machine"])
+    placement = resolve(machine, Job(case["threads"], case["ranks"]), Request(**case["request"])).placement
+    assert [list(zone) for zone in placement.zones] == case["zones"]
+    written = render("openmpi5", machine, placement)
+    assert [w for w in written.words if not w.endswith(".sh")] == case["words"]
+    assert written.files["rankfile"] == case["rankfile"]
