@@ -3,7 +3,8 @@
 
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted; 5.0.11
 too, and printed its map (tools/launchers.py; where it starts more ranks than were asked for, those are left out);
-the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
+the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same; where the system's numbers have gaps, what it asked
+the kernel for was noted, as its report ends with as many digits as there are processors), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
 steps with --cpus-per-task on a node allocated whole, and for whole lines. `zones` is null where the launcher refused.
 """
 
@@ -26,6 +27,7 @@ FILES = {
     "openmpi-5.0.11-lines.jsonl": "openmpi5",
     "mpich-4.0.2.jsonl": "mpich",
     "mpich-5.0.2.jsonl": "mpich",
+    "mpich-5.0.2-lines.jsonl": "mpich",
     "slurm-22.05.8.jsonl": "slurm",
 }
 CASES = [(name, json.loads(line)) for file, name in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
