@@ -169,6 +169,12 @@ def _cores_of(node: _Node, step: Step) -> set[int]:
         needed = step.on_node * -(-step.cpus // per_core)
     else:
         needed = -(-step.on_node * step.cpus // per_core)
+    if needed > node.processors:
+        # cores are held against processors, with --overcommit, too
+        raise InputError(
+            f"srun refuses {step.on_node} tasks of a core each on a node of {node.processors} processors",
+            "ask for fewer, or leave out --exact and --exclusive",
+        )
     picked = list(_in_order(node, step.picked, needed // step.on_node))[:needed]
     if len(picked) < needed and not step.overcommit:
         each = -(-step.cpus // per_core)
