@@ -162,6 +162,13 @@ def _unknown(launcher: str, word: str, known: Mapping[str, str]) -> InputError:
     return InputError(f"{launcher}: {word!r} is not known here", f"on placement known are: {options}")
 
 
+def read_options(
+    launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str | None = None
+) -> dict[str, str]:
+    """The options of a text as `options_and_notes` reads them, for a launcher of which no others are known. Raises InputError as it does."""
+    return options_and_notes(launcher, text, known, bare, Beside(names=() if alias is None else (alias,)))[0]
+
+
 def _parted(word: str, known: Mapping[str, str], beside: Beside) -> tuple[str, str, str]:
     """An option, whether its value is in the same word, and that value."""
     spelt, equals, value = word.partition("=")
