@@ -196,3 +196,11 @@ def test_a_machine_that_slurm_does_not_take_as_it_is_is_said():
     notes = resolve(machine_of("uneven:uneven sockets"), Job(1), Request(slurm="srun -n 2 --cpu-bind=cores")).notes
     assert any("takes all sockets and cores of a node for alike" in note for note in notes)
     assert not any("for alike" in note for note in read("slurm", "srun -n 2").notes)
+
+
+@pytest.mark.parametrize("bind", ["", "--cpu-bind=verbose"])
+def test_threads_per_core_binds_to_threads_where_nothing_is_named(bind):
+    machine = machine_of("pack:2 core:2 pu:2")
+    found = resolve(machine, Job(1), Request(slurm=f"srun -n 3 --threads-per-core=1 {bind} ./solver"))
+    assert found.placement.zones == ((0,), (4,), (2,))
+    assert any("--threads-per-core is --cpu-bind=threads" in note for note in found.notes)
