@@ -338,14 +338,6 @@ def test_slurm(text, expected):
     assert list(zones(synthetic(SMT), slurm=text, ranks=4, threads=2)) == expected
 
 
-def test_what_slurm_was_not_asked_of_is_said():
-    machine = synthetic("pack:2 core:3 pu:4")
-    said = resolve(machine, Job(2, 3), Request(slurm="--cpu-bind=cores")).notes
-    assert any("on cores of 4 hardware threads" in note and "not modelled" in note for note in said)
-    whole = resolve(machine, Job(4, 3), Request(slurm="--cpu-bind=cores")).notes
-    assert not any("not modelled" in note for note in whole)
-
-
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
     first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
@@ -360,7 +352,6 @@ def test_slurm_binds_to_what_holds_a_tasks_cores():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("--cpu-bind=rank", "no longer there"),
         ("--cpu-bind=map_cpu", "needs a list"),
         ("--cpu-bind=cores:1", "takes no list"),
         ("--cpu-bind=pears", "no 'pears'"),

@@ -161,6 +161,26 @@ def test_intels_counts_those_that_may_be_used():
     assert fitting_threads(part, Job(1), Request(places="sockets(1)")) == 4
 
 
+@pytest.mark.parametrize("runtime", ["intel", "llvm"])
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [
+        ({"affinity": "disabled"}, 16),
+        ({"affinity": "norespect,disabled"}, 16),
+        ({"affinity": "norespect,none"}, 16),
+        ({"affinity": "norespect,compact"}, 16),
+        ({"affinity": "norespect,compact", "subset": "1s,1c"}, 2),
+        ({"affinity": "disabled", "subset": "1s,1c"}, 16),
+        ({"affinity": "none"}, 3),
+        ({"affinity": "compact"}, 3),
+    ],
+)
+def test_what_minds_no_mask_has_as_many_threads_as_the_machine(asked, count, runtime):
+    """As the real ones of 2026.2.0 and 14.0.6 had, with and without such a mask."""
+    assert fitting_threads(machine(allow="0,2,5"), Job(1), Request(**asked, runtime=runtime)) == count
+    assert fitting_threads(machine(), Job(1), Request(**asked, runtime=runtime, taskset="-c 0,2,5")) == count
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [

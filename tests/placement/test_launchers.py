@@ -3,8 +3,9 @@
 
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted; 5.0.11
 too, and printed its map (tools/launchers.py; where it starts more ranks than were asked for, those are left out);
-the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
-steps with --cpus-per-task on a node allocated whole. `zones` is null where the launcher refused.
+the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same; where the system's numbers have gaps, what it asked
+the kernel for was noted, as its report ends with as many digits as there are processors), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
+steps with --cpus-per-task on a node allocated whole, and for whole lines. `zones` is null where the launcher refused.
 """
 
 import json
@@ -21,9 +22,12 @@ from tests.placement.runtimes.mpirun5 import machine_of
 FOLDER = Path(__file__).parent / "recorded"
 FILES = {
     "openmpi-4.1.4.jsonl": "openmpi4",
+    "openmpi-4.1.4-lines.jsonl": "openmpi4",
     "openmpi-5.0.11.jsonl": "openmpi5",
+    "openmpi-5.0.11-lines.jsonl": "openmpi5",
     "mpich-4.0.2.jsonl": "mpich",
     "mpich-5.0.2.jsonl": "mpich",
+    "mpich-5.0.2-lines.jsonl": "mpich",
     "slurm-22.05.8.jsonl": "slurm",
 }
 CASES = [(name, json.loads(line)) for file, name in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
@@ -41,6 +45,21 @@ def test_ranks_are_bound_as_the_launcher_bound_them(name, case):
         assert [list(zone) for zone in zones] == case["zones"]
 
 
+LINES = [json.loads(line) for line in (FOLDER / "slurm-22.05.8-lines.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", LINES, ids=range(len(LINES)))
+def test_a_line_for_srun_binds_tasks_as_srun_did(case):
+    """Whole lines of Slurm 22.05.8, with and without --cpus-per-task, as its plugin bound their tasks on a node of that shape."""
+    request = Request(slurm=case["options"])
+    if case["zones"] is None:
+        with pytest.raises(InputError):
+            resolve(machine_of(case["machine"]), Job(1), request)
+    else:
+        zones = resolve(machine_of(case["machine"]), Job(1), request).placement.zones
+        assert [list(zone) for zone in zones] == case["zones"]
+
+
 WRITTEN = [json.loads(line) for line in (FOLDER / "mpich-5.0.2-written.jsonl").read_text().splitlines()]
 
 
@@ -51,3 +70,17 @@ def test_a_line_for_mpich_binds_ranks_where_they_were_placed(case):
     placement = resolve(machine, Job(case["threads"], case["ranks"]), Request(**case["request"])).placement
     assert [list(zone) for zone in placement.zones] == case["zones"]
     assert [w for w in render("mpich", machine, placement).words if not w.endswith(".sh")] == case["words"]
+
+
+RANK_FILES = [json.loads(line) for line in (FOLDER / "openmpi-5.0.11-written.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", RANK_FILES, ids=range(len(RANK_FILES)))
+def test_a_rank_file_for_open_mpi_5_binds_ranks_where_they_were_placed(case):
+    """Lines and rank files of --to openmpi5 for machines of uneven cores, and what the mpirun of 5.0.11 made of them."""
+    machine = machine_of(case["machine"])
+    placement = resolve(machine, Job(case["threads"], case["ranks"]), Request(**case["request"])).placement
+    assert [list(zone) for zone in placement.zones] == case["zones"]
+    written = render("openmpi5", machine, placement)
+    assert [w for w in written.words if not w.endswith(".sh")] == case["words"]
+    assert written.files["rankfile"] == case["rankfile"]

@@ -62,7 +62,7 @@ def test_what_open_mpi_5_does_otherwise(text, expected):
         ("--map-by core --bind-to package", "which is smaller"),
         ("--map-by core:PE=2", "which has one processor"),
         ("--map-by package:PE=2 --bind-to numa", "binds to processors"),
-        ("--rank-by core", "no --rank-by core"),
+        ("--rank-by core", "no --rank-by 'core'"),
         ("--map-by node --rank-by fill", "mapped by node"),
         ("--bind-to hwthread", "room for 0"),
         ("--map-by board", "'board' is not known"),

@@ -3,26 +3,41 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
+from nodewise.base.late import late
 from nodewise.placement.job import Job
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A launcher's other options. `words` says how many words follow each of those that say nothing of placement.
+    """A launcher's other options, and how its command lines are written.
 
-    Those in `unmodelled` do bear on it. `settings` are options of two words whose first names a parameter, which bears on it where
-    it has one of the parts `places`.
+    `words` says how many words follow each of those that say nothing of placement. Those in `unmodelled` do bear on it. `settings`
+    are options of two words whose first names a parameter, which bears on it where it has one of the parts `places`. Of each
+    group of `apart` only one may be given. `names` are what it is called in front of a line, and `fronts` what else may stand
+    there, with a note on it; variables that begin with one of `own` bear on placement. With `last`, of an option that is given
+    again the last counts.
     """
 
     words: Mapping[str, int] = field(default_factory=dict)
     unmodelled: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
+    names: tuple[str, ...] = ()
+    fronts: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
+    last: bool = False
+
+
+#: Words that start what follows them.
+_STARTERS = ("time", "exec", "nohup")
+_ASSIGNMENT = late(r"([A-Za-z_][A-Za-z0-9_]*)=.*", re.DOTALL)
 
 
 def words_of(*by_number: str) -> dict[str, int]:
@@ -35,24 +50,29 @@ def options_and_notes(
     text: str,
     known: Mapping[str, str],
     bare: tuple[str, ...] = (),
-    alias: str | None = None,
     beside: Beside | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """The options of a text by the name that `known` gives each spelling, and notes; `bare` names take no value.
 
-    Words `--name=value`, `--name value`, `-xvalue` and the launcher's own name, or its alias, are taken; those `beside`, which say
-    nothing of placement, are passed over, and a note names them. Raises InputError for an option that is not known, given
-    twice, without its value, or that bears on placement and is not modelled, and for a program's name.
+    Words `--name=value`, `--name value` and `-xvalue` are taken; those `beside`, which say nothing of placement, are passed over,
+    and a note names them. A whole command line has the launcher's name in front, perhaps after variables, and ends with a
+    program, which is passed over as well. Raises InputError for an option that is not known, given twice, without its value, or
+    that bears on placement and is not modelled, and for a program where no launcher is named.
     """
     beside = beside or Beside()
-    passed: list[str] = []
     try:
         words = shlex.split(text)
     except ValueError as problem:
         raise InputError(f"{launcher}: {text!r} cannot be split into words: {problem}") from problem
+    named, notes = _front(launcher, beside, words)
+    passed: list[str] = []
+    again: list[str] = []
     found: dict[str, str] = {}
     while words:
         word = words.pop(0)
+        if named and (word == "--" or not word.startswith("-")):
+            notes += _program(launcher, words if word == "--" else [word, *words])
+            break
         spelt, equals, value = _parted(word, known, beside)
         if spelt in beside.unmodelled and spelt not in known:
             raise InputError(
@@ -65,33 +85,88 @@ def options_and_notes(
             continue
         name = known.get(spelt)
         if name is None:
-            if word in (launcher, alias):
-                continue
-            # each once, as it is spelled first
-            first = dict(reversed([(name, s) for s, name in known.items() if s.startswith("-")]))
-            options = ", ".join(reversed(first.values()))
-            if not word.startswith("-"):
-                raise InputError(
-                    f"{launcher}: {word!r} is no option",
-                    f"leave out the program and what follows it; known are: {options}",
-                )
-            raise InputError(f"{launcher}: {word!r} is not known here", f"on placement known are: {options}")
-        if name in found:
+            raise _unknown(launcher, word, known)
+        if name in found and not beside.last:
             raise InputError(f"{launcher}: {spelt} is given twice", "give it once")
         if name not in bare and not equals:
             if not words:
                 raise InputError(f"{launcher}: {spelt} needs a value")
             value = words.pop(0)
+        if found.get(name, value) != value:
+            again.append(spelt)
         found[name] = value
-    named = ", ".join(dict.fromkeys(passed))
-    return found, [f"{launcher}: passed over, as it says nothing of placement: {named}"] if named else []
+        passed += [spelt] * any(spelt in group for group in beside.apart)
+    _refuse_apart(launcher, beside, passed)
+    passed = [option for option in dict.fromkeys(passed) if option not in known]
+    if passed:
+        notes.insert(0, f"{launcher}: passed over, as it says nothing of placement: {', '.join(passed)}")
+    return found, notes + [
+        f"{launcher}: {option} is given again, and the last counts" for option in dict.fromkeys(again)
+    ]
+
+
+def _refuse_apart(launcher: str, beside: Beside, given: list[str]) -> None:
+    for group in beside.apart:
+        both = [option for option in dict.fromkeys(given) if option in group]
+        if len(both) > 1:
+            raise InputError(f"{launcher} refuses {both[0]} and {both[1]} together", "leave one of them out")
+
+
+def _front(launcher: str, beside: Beside, words: list[str]) -> tuple[bool, list[str]]:
+    """Take the launcher's name off the words, and what stands before it: whether it was there, and notes."""
+    at = 0
+    variables = []
+    while at < len(words) and (words[at] in _STARTERS or _ASSIGNMENT.fullmatch(words[at])):
+        match = _ASSIGNMENT.fullmatch(words[at])
+        variables += [match[1]] if match else []
+        at += 1
+    name = words[at].rpartition("/")[2] if at < len(words) else ""
+    if name not in (launcher, *beside.names, *beside.fronts):
+        return False, []
+    bearing = (
+        next((variable for variable in variables if variable.startswith(beside.own)), None) if beside.own else None
+    )
+    if bearing is not None:
+        raise InputError(
+            f"{launcher}: {bearing} may bear on placement, and what it does is not modelled",
+            "leave it out to see the placement of the options",
+        )
+    del words[: at + 1]
+    notes = [f"{launcher}: passed over, as they are not the launcher's: {', '.join(variables)}"] if variables else []
+    return True, notes + ([beside.fronts[name]] if name in beside.fronts else [])
+
+
+def _program(launcher: str, words: list[str]) -> list[str]:
+    """The note on the program at the end of a line. Raises InputError where several are started."""
+    if ":" in words:
+        raise InputError(
+            f"{launcher}: several programs in one job, parted by a colon, are not modelled",
+            "leave out what follows the colon to see the placement of the first",
+        )
+    if not words:
+        return []
+    more = len(words) - 1
+    arguments = f" and its argument{'s' if more > 1 else ''}" if more else ""
+    return [f"{launcher}: passed over, as it is what is started: {words[0]}{arguments}"]
+
+
+def _unknown(launcher: str, word: str, known: Mapping[str, str]) -> InputError:
+    # each once, as it is spelled first
+    first = dict(reversed([(name, s) for s, name in known.items() if s.startswith("-")]))
+    options = ", ".join(reversed(first.values()))
+    if not word.startswith("-"):
+        return InputError(
+            f"{launcher}: {word!r} is no option",
+            f"leave out the program and what follows it, or write {launcher} in front; known are: {options}",
+        )
+    return InputError(f"{launcher}: {word!r} is not known here", f"on placement known are: {options}")
 
 
 def read_options(
     launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str | None = None
 ) -> dict[str, str]:
     """The options of a text as `options_and_notes` reads them, for a launcher of which no others are known. Raises InputError as it does."""
-    return options_and_notes(launcher, text, known, bare, alias)[0]
+    return options_and_notes(launcher, text, known, bare, Beside(names=() if alias is None else (alias,)))[0]
 
 
 def _parted(word: str, known: Mapping[str, str], beside: Beside) -> tuple[str, str, str]:

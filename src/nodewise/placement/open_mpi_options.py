@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-from nodewise.placement.launcher_options import Beside, words_of
+from collections.abc import Mapping
+
+from nodewise.base.errors import InputError
+from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import Beside, whole, words_of
 
 
 def _either(*names: str) -> str:
@@ -53,4 +57,18 @@ BESIDE = Beside(
     ),
     settings=tuple(_either("mca", "gmca", "prtemca", "gprtemca").split()),
     places=("hwloc", "rmaps", "binding"),
+    names=("mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
+    own=("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"),
 )
+
+
+def on_one_node(launcher: str, options: Mapping[str, str], job: Job) -> None:
+    """Raises InputError where -N leaves ranks over on the node that there is."""
+    ranks = whole(launcher, "-n", options["ranks"]) if "ranks" in options else job.ranks
+    if "per_node" in options and job.nodes == 1:
+        each = whole(launcher, "-N", options["per_node"])
+        if ranks > each:
+            raise InputError(
+                f"{launcher} refuses {ranks} ranks on one node by -N {each}",
+                f"ask for fewer, or for --nodes {-(-ranks // each)}",
+            )

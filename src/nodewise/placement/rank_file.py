@@ -11,8 +11,8 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import NotExpressibleError
 
 
-def rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> tuple[str, bool]:
-    """The file's text, and whether its slots are cores; they are hardware threads where zones have parts of cores.
+def rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], threads: bool = False) -> tuple[str, bool]:
+    """The file's text, and whether its slots are cores; they are hardware threads where zones have parts of cores, or with `threads`.
 
     Raises NotExpressibleError where a processor is not on the machine.
     """
@@ -22,7 +22,7 @@ def rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> t
     if any(p not in logical for zone in placement.zones for p in zone):
         raise NotExpressibleError("mpirun", "processors are not on this machine")
     allowed = set(machine.allowed)
-    by_core = all(
+    by_core = not threads and all(
         set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
         for zone in placement.zones
     )

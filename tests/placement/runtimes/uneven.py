@@ -18,6 +18,7 @@ SHAPES: dict[str, Shape] = {
     "two such sockets": [[[_FAST]] * 2 + [[_SLOW] * 4]] * 2,
     "uneven sockets": [[[(2, "")] * 3, [(2, "")]], [[(2, ""), (1, "")]]],
     "uneven cores": [[[(4, ""), (1, "")], [(2, "")]], [[(1, "")] * 3, [(4, "")] * 2]],
+    "a small socket between": [[[(1, "")] * 3], [[(1, "")]], [[(1, "")] * 3]],
     "one socket less": [[[(1, "")] * 2] * 3, [[(1, "")] * 2]],
 }
 

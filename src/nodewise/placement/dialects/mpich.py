@@ -33,6 +33,8 @@ _BESIDE = Beside(
         "-env -genv --env --genv",
     ),
     unmodelled=("-membind", "--membind", "-topolib", "--topolib", "-configfile", "--configfile", "-skip-binding"),
+    names=("mpirun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"),
+    own=("HYDRA_", "MPIEXEC_", "I_MPI_", "MV2_"),
 )
 _MODEL = "modelled is MPICH 4.0 and 5.0, whose Hydra was asked, with the whole node allocated"
 
@@ -42,7 +44,7 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or an object that is not known.
     """
-    options, passed = options_and_notes("mpiexec", text, _OPTIONS, alias="mpirun", beside=_BESIDE)
+    options, passed = options_and_notes("mpiexec", text, _OPTIONS, beside=_BESIDE)
     job = job_from("mpiexec", options, job)
     notes = [_MODEL, *passed]
     bind = options.get("bind", "none")

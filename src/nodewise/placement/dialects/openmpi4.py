@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nodewise.base.errors import InputError
@@ -11,9 +11,10 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
-from nodewise.placement.mapping import WORDS, deal, word
+from nodewise.placement.mapping import WORDS, word
 from nodewise.placement.objects import NAMES, objects
-from nodewise.placement.open_mpi_options import BESIDE
+from nodewise.placement.open_mpi_options import BESIDE, on_one_node
+from nodewise.placement.orte import Plan, seat
 from nodewise.placement.placement import Placement
 from nodewise.placement.rank_file import host_words, rank_file
 from nodewise.placement.rendering import Rendering
@@ -44,10 +45,22 @@ _BARE = (
     *dict.fromkeys(name for name, _, value in _OLDER.values() if "{}" not in value),
 )
 _MODEL = "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated"
+#: As many ranks are mapped and bound by core, more by NUMA node, where nothing says otherwise.
+_FEW = 2
 #: In the order in which it tries them: all but --bind-to take the beginning of a word for it.
 _OBJECTS = ("slot", "node", "core", "l1cache", "l2cache", "l3cache", "socket", "numa", "hwthread")
 _MODIFIERS = ("span", "oversubscribe", "nooversubscribe")
-_BINDINGS = {"none": "", "board": "machine", **{name: WORDS[name] for name in _OBJECTS[2:]}}
+_BINDINGS = {"board": "", **{name: WORDS[name] for name in _OBJECTS[2:]}}
+_QUALIFIERS = ("if-supported", "overload-allowed", "oversubscribe-allowed", "ordered")
+#: What ranks are numbered by, and its kind; node, board and slot are the order that they were mapped in, on one node.
+_RANKED = {
+    "slot": "",
+    "node": "",
+    "board": "",
+    "hwthread": "pu",
+    "core": "core",
+    **{name: WORDS[name] for name in _OBJECTS[3:8]},
+}
 
 
 def _begun(option: str, text: str, words: Sequence[str]) -> str:
@@ -62,15 +75,15 @@ def _begun(option: str, text: str, words: Sequence[str]) -> str:
 class _Mapping:
     """A --map-by as read: what to map by, how many ranks each, processing elements a rank, and modifiers.
 
-    `implied` is whether only modifiers are given.
+    Where it has modifiers only, sockets are meant. `given` is whether it names an object, or :SPAN: ranks are then bound to that
+    and numbered by it, too.
     """
 
     def __init__(self, text: str):
         head, _, rest = text.lower().partition(":")
         self.each = 0
-        self.elements = 0
-        self.modifiers: set[str] = set()
-        self.implied = not head
+        self.elements: int | None = None
+        self.modifiers: list[str] = []
         if head == "ppr":
             number, _, rest = rest.partition(":")
             head, _, rest = rest.partition(":")
@@ -79,185 +92,189 @@ class _Mapping:
                     f"mpirun: --map-by {text!r} is not complete", "write ppr:N:object, such as ppr:2:socket"
                 )
             self.each = whole("mpirun", "--map-by ppr", number)
-        self.object = _begun("--map-by", head or "socket", _OBJECTS[bool(self.each) :])
-        self.kind = WORDS.get(self.object, "")
+        self.object = _begun("--map-by", head, _OBJECTS[bool(self.each) :]) if head else ""
         for part in rest.split(",") if rest else ():
             if part.startswith("pe="):
                 # what follows a number after another colon is not read
                 self.elements = whole("mpirun", "--map-by …:PE", part[len("pe=") :].partition(":")[0])
             else:
-                self.modifiers.add(_begun("--map-by has no modifier", part, _MODIFIERS))
+                self.modifiers.append(_begun("--map-by has no modifier", part, _MODIFIERS))
+        self.given = bool(head) or "span" in self.modifiers
+        if not head and text:
+            self.object = "socket"
+
+    def by(self, name: str, each: int = 0) -> None:
+        """Map by another object."""
+        self.object, self.each, self.given = name, each, True
 
 
 def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
     """Where mpirun puts ranks for its options; threads may use all of their rank's zone.
 
-    Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
+    Raises InputError for an option that is not known, for options that contradict each other, and where mpirun would refuse.
     """
-    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
-    notes = [_MODEL, *passed, *_renewed(options)]
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, replace(BESIDE, last=True))
+    notes = [_MODEL, *passed]
+    mapping = _Mapping(options.get("map", ""))
+    _refuse_crowding_apart(options, mapping)
+    older, rank = _older(options, mapping, notes)
+    options |= older
+    if "per_node" in options and mapping.given and job.nodes == 1:
+        # it then only says how many ranks a node gets at a time
+        del options["per_node"]
+    on_one_node("mpirun", options, job)
+    if "per_node" in options and not mapping.given:
+        mapping.by("node", whole("mpirun", "-N", options["per_node"]))
     job = job_from("mpirun", options, job)
-    # as many as two ranks are mapped by core, more by NUMA node
-    few = "hwthread" if "hwthreads" in options else "core"
-    mapping = _Mapping(options.get("map", few if job.ranks <= 2 else "numa"))
-    by_thread = "hwthreads" in options
-    element = "pu" if by_thread or mapping.object == "hwthread" else "core"
-    if mapping.elements and not by_thread and options.get("bind", "").lower().startswith("hwthread"):
-        element = "pu"
-    bind, overload = _binding(options.get("bind"), mapping, job, element)
-    upward = mapping.each and mapping.object == "hwthread" and not by_thread and "bind" not in options
-    if upward and job.ranks <= 2:
-        bind = "core"
-    oversubscribing = "oversubscribe" in {*mapping.modifiers, *options}
-    slot = "pu" if by_thread or (bind == "pu" and "bind" in options) else "core"
-    elements = objects(machine, "pu" if bind == "pu" or (mapping.object == "hwthread" and not upward) else slot)
-    slots = len(objects(machine, slot))
-    if job.per_node * max(1, mapping.elements) > slots and not oversubscribing:
-        raise InputError(
-            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {NAMES.get(slot, slot)}",
-            "add :OVERSUBSCRIBE to --map-by, or ask for fewer",
-        )
-    if job.per_node > slots and not ("bind" in options or mapping.elements):
-        bind = None
-        notes.append("there are more ranks than slots: without --bind-to mpirun then binds none")
-    mapped = _mapped_objects(machine, mapping, element)
-    seats = _seats(mapping, len(mapped), job.per_node)
-    if bind is None:
-        zones = (tuple(sorted(machine.allowed)),) * job.per_node
-    else:
-        width = mapping.elements if mapping.elements and bind == element else 1
-        bound = deal(seats, mapped, _there(machine, bind), elements, width)
-        zones = bound.zones
-        if bound.crowd > 1 and not overload and not ("bind" in options or mapping.elements):
-            notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
-            zones = (tuple(sorted(machine.allowed)),) * job.per_node
-        elif bound.crowd > 1 and not overload:
-            raise InputError(
-                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {NAMES.get(bind, bind)} than it has cores",
-                "add :overload-allowed to --bind-to, or ask for fewer",
-            )
-    zones = _ranked(machine, options.get("rank"), mapped, seats, zones)
-    order = _order(mapping, options.get("rank"), len(mapped))
+    plan = _plan(machine, mapping, options, rank, job.ranks)
+    zones = seat(machine, plan, job.per_node)
+    if not plan.asked and plan.bind and len({*zones, tuple(sorted(machine.allowed))}) == 1 < len(machine.allowed_cores):
+        notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
+    order = _order(mapping, options.get("rank", rank), len(objects(machine, plan.by)) if plan.by else 1)
     if order.startswith("plane") and job.nodes == 1:
         order = "block"
-    if order.startswith("plane") and job.per_node % len(mapped):
+    if order.startswith("plane") and job.per_node % len(objects(machine, plan.by)):
         raise InputError("mpirun: :SPAN needs ranks that fill the objects of every node evenly here")
     return job.floating("openmpi4", zones, order), notes
 
 
-def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tuple[str | None, bool]:
+def _older(options: dict[str, str], mapping: _Mapping, notes: list[str]) -> tuple[dict[str, str], str]:
+    """What options that it calls deprecated set, and the order of ranks; those on the mapping are put into it.
+
+    Raises InputError where they contradict others, as mpirun does.
+    """
+    found: dict[str, str] = {}
+    rank = ""
+    for spelt, (name, target, value) in _OLDER.items():
+        if name not in options or not spelt.startswith("--"):
+            continue
+        text = value.format(options.pop(name))
+        today = {"map": "--map-by", "bind": "--bind-to", "per_node": "-N"}[target]
+        notes.append(f"mpirun calls {spelt} deprecated: it is {today} {text}")
+        if target == "per_node":
+            found["per_node"] = text
+        elif target == "bind":
+            if text not in found.get("bind", options.get("bind", text)).partition(":")[0].lower():
+                raise _contradiction(spelt, "--bind-to" if "bind" in options else "the other")
+            found["bind"] = options.get("bind", text)
+        elif name == "cpus":
+            mapping.elements = mapping.elements or whole("mpirun", spelt, text.rpartition("=")[2])
+        elif name == "npersocket":
+            if not mapping.given:
+                mapping.by("socket", whole("mpirun", spelt, text.split(":")[1]))
+        else:
+            if mapping.given and (mapping.object, mapping.each) != (text, 0):
+                raise _contradiction(spelt, "what else maps ranks")
+            if "rank" in options and _ranking(options["rank"])[0] != text:
+                raise _contradiction(spelt, "--rank-by")
+            mapping.by(text)
+            rank = text
+    return found, rank
+
+
+def _refuse_crowding_apart(options: Mapping[str, str], mapping: _Mapping) -> None:
+    if "nooversubscribe" in options and ("oversubscribe" in options or _crowding(mapping) == "oversubscribe"):
+        raise _contradiction("--nooversubscribe", "what allows it")
+    if "oversubscribe" in options and _crowding(mapping) == "nooversubscribe":
+        raise _contradiction("--oversubscribe", ":NOOVERSUBSCRIBE")
+
+
+def _contradiction(one: str, other: str) -> InputError:
+    return InputError(f"mpirun refuses: {one} and {other} contradict each other", "give one of them")
+
+
+def _crowding(mapping: _Mapping) -> str:
+    """The last of the modifiers on oversubscription."""
+    return next((one for one in reversed(mapping.modifiers) if one.endswith("oversubscribe")), "")
+
+
+def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], rank: str, ranks: int) -> Plan:
+    """What the options come to, with mpirun's defaults for what they leave open."""
+    bind, asked, overload = _binding(options.get("bind"))
+    # hardware threads are counted as slots where it is said before ranks are mapped
+    early = "hwthreads" in options or (asked and bind == "pu")
+    threads = early or (mapping.object == "hwthread" and not mapping.each)
+    cpu = "pu" if threads else "core"
+    width = mapping.elements or 0
+    if width:
+        if asked and bind not in ("", cpu):
+            raise InputError(
+                f"mpirun: PE={width} binds to {NAMES.get(cpu, cpu)}s, and --bind-to {options['bind']} was given",
+                f"leave --bind-to out, or give --bind-to {'hwthread' if cpu == 'pu' else 'core'}",
+            )
+        bind, asked = (bind, True) if asked else (cpu, True)
+    ranked = mapping.object if mapping.given and not mapping.each else ""
+    if width > 1:
+        if (
+            mapping.given
+            and not mapping.each
+            and (mapping.object == "hwthread" or (mapping.object, cpu) == ("core", "core"))
+        ):
+            raise InputError(
+                f"mpirun refuses PE={width} where ranks are mapped by {mapping.object}, which has one processor",
+                "map by a larger object, such as socket",
+            )
+        if not mapping.object:
+            mapping.by("numa")
+    by, default = mapping.object, _default(machine, mapping, ranks, cpu)
+    if not by:
+        by = {"core": "core", "pu": "hwthread", "numa": "numa", "package": "socket", "": "slot"}[default]
+    name, how = _ranking(options.get("rank", rank or ranked or "slot"))
+    return Plan(
+        by=WORDS.get(by, "") if by not in ("slot", "node") else "",
+        bind=bind if asked else default,
+        slots=len(objects(machine, "pu" if early else "core")),
+        each=mapping.each,
+        width=width,
+        cpu=cpu,
+        asked=asked,
+        overload=overload or ("oversubscribe" in options and not asked),
+        oversubscribe="oversubscribe" in options or _crowding(mapping) == "oversubscribe",
+        rank=_RANKED[name],
+        how=how,
+        rank_asked="rank" in options,
+    )
+
+
+def _default(machine: Machine, mapping: _Mapping, ranks: int, cpu: str) -> str:
+    """The kind that is bound to, and mapped by where nothing says so, without --bind-to."""
+    if mapping.given and not mapping.each and mapping.object not in ("slot", "node"):
+        return WORDS[mapping.object]
+    if ranks <= _FEW:
+        return cpu
+    return next((kind for kind in ("numa", "package") if objects(machine, kind)), "")
+
+
+def _binding(text: str | None) -> tuple[str, bool, bool]:
+    """The kind that --bind-to names, empty for none, whether it names one, and whether more ranks than processors may share."""
     if text is None:
-        if mapping.elements:
-            return element, False
-        implied = mapping.implied and "span" not in mapping.modifiers
-        if mapping.each or implied or mapping.object in ("slot", "node"):
-            return (element if job.ranks <= 2 else "numa"), False
-        return mapping.kind, False
+        return "", False, False
     name, _, rest = text.lower().partition(":")
+    if name.startswith("none"):
+        # what follows is not read
+        return "", True, False
     modifiers = rest.split(",") if rest else []
-    unknown = next((one for one in modifiers if one not in ("overload-allowed", "if-supported")), None)
+    unknown = next((one for one in modifiers if not any(word.startswith(one) for word in _QUALIFIERS)), None)
     if unknown is not None:
         raise InputError(f"mpirun: --bind-to has no modifier {unknown!r}", "known are: overload-allowed, if-supported")
-    overload = "overload-allowed" in modifiers
-    kind = word("mpirun", "--bind-to", name, _BINDINGS)
-    if mapping.elements and kind and kind != element:
-        raise InputError(
-            f"mpirun: PE={mapping.elements} binds to {NAMES.get(element, element)}s, and --bind-to {name} was given",
-            f"leave --bind-to out, or give --bind-to {'hwthread' if element == 'pu' else 'core'}",
-        )
-    return kind or None, overload
+    overload = any(word.startswith(one) for one in modifiers for word in _QUALIFIERS[1:3])
+    if not name:
+        return "", False, overload
+    return word("mpirun", "--bind-to", name, {"none": "", **_BINDINGS}), True, overload
 
 
-def _renewed(options: dict[str, str]) -> list[str]:
-    """Put deprecated options in today's words; gives the notes. Raises InputError where both are given."""
-    notes = []
-    for spelt, (name, target, value) in _OLDER.items():
-        if name in options and spelt.startswith("--"):
-            if target in options:
-                raise InputError(f"mpirun: {spelt} is given, and what contradicts it", "give one of them")
-            options[target] = value.format(options.pop(name))
-            today = {"map": "--map-by", "bind": "--bind-to", "per_node": "-N"}[target]
-            notes.append(f"mpirun calls {spelt} deprecated: it is {today} {options[target]}")
-    return notes
+def _ranking(text: str) -> tuple[str, str]:
+    """The object of --rank-by, and its modifier, span or fill."""
+    name, _, rest = text.lower().partition(":")
+    how = _begun("--rank-by has no modifier", rest, ("span", "fill")) if rest else ""
+    return _begun("--rank-by", name, tuple(_RANKED)), how
 
 
-def _there(machine: Machine, kind: str) -> list[tuple[int, ...]]:
-    found = objects(machine, kind)
-    if not found:
-        raise InputError(f"mpirun refuses: this machine has no {NAMES.get(kind, kind)}", "name objects that it has")
-    return found
-
-
-def _mapped_objects(machine: Machine, mapping: _Mapping, element: str) -> list[tuple[int, ...]]:
-    # a slot is anywhere on the node: binding looks for a free place on all of it
-    # and an object that the machine lacks stands for all of it, but where ranks are counted by it
-    if mapping.object in ("node", "slot"):
-        return [machine.allowed]
-    return _there(machine, mapping.kind) if mapping.each else objects(machine, mapping.kind) or [machine.allowed]
-
-
-def _seats(mapping: _Mapping, there: int, ranks: int) -> list[int]:
-    """Which mapped object each rank of a node goes to."""
-    if mapping.each:
-        if ranks > mapping.each * there:
-            raise InputError(
-                f"mpirun: {mapping.each} ranks on each {mapping.object} are {mapping.each * there} a node, not {ranks}",
-                "ask for fewer ranks, or more nodes",
-            )
-        return [r // mapping.each for r in range(ranks)]
-    return [r % there for r in range(ranks)]
-
-
-def _ranked(
-    machine: Machine,
-    rank_by: str | None,
-    mapped: list[tuple[int, ...]],
-    seats: list[int],
-    zones: tuple[tuple[int, ...], ...],
-) -> tuple[tuple[int, ...], ...]:
-    """With --rank-by and an object ranks are numbered round those objects, each taking the next rank mapped on it.
-
-    With :fill each takes all of them.
-    """
-    name, modifiers = _ranking(rank_by)
-    kind = _RANKED[name]
-    if kind is None:
-        return zones
-    groups = [set(pus) for pus in _there(machine, kind)]
-    waiting = [(set(mapped[seat]), zone) for seat, zone in zip(seats, zones, strict=True)]
-    found: list[tuple[int, ...]] = []
-    while waiting:
-        before = len(found)
-        for group in groups:
-            for at in [i for i, (where, _) in enumerate(waiting) if where & group][
-                : None if "fill" in modifiers else 1
-            ]:
-                found.append(waiting[at][1])
-                waiting[at] = (set(), ())
-        waiting = [one for one in waiting if one[1]]
-        if len(found) == before:
-            return zones
-    return tuple(found)
-
-
-#: What ranks are numbered by; None is the order that they were mapped in.
-_RANKED = {"slot": None, "node": None, **{name: WORDS[name] for name in _OBJECTS[2:]}, "board": None}
-
-
-def _ranking(text: str | None) -> tuple[str, set[str]]:
-    """The object of --rank-by, and its modifiers, span or fill."""
-    name, _, rest = (text or "slot").lower().partition(":")
-    modifiers = (
-        {_begun("--rank-by has no modifier", part, ("span", "fill")) for part in rest.split(",")} if rest else set()
-    )
-    return _begun("--rank-by", name, tuple(_RANKED)), modifiers
-
-
-def _order(mapping: _Mapping, rank_by: str | None, there: int) -> str:
-    name, modifiers = _ranking(rank_by)
-    if mapping.object == "node" or name == "node":
+def _order(mapping: _Mapping, rank_by: str, there: int) -> str:
+    name, how = _ranking(rank_by or "slot")
+    if (mapping.object == "node" and not mapping.each) or name == "node":
         return "cyclic"
-    if "span" in mapping.modifiers or "span" in modifiers:
+    if "span" in mapping.modifiers or how == "span":
         return f"plane={there}" if there > 1 else "cyclic"
     return "block"
 

@@ -11,9 +11,8 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
-from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
-from nodewise.placement.open_mpi_options import BESIDE
+from nodewise.placement.open_mpi_options import BESIDE, on_one_node
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
 from nodewise.placement.rank_file import host_words, rank_file
@@ -31,11 +30,12 @@ _OPTIONS = {
 }
 _BARE = ("hwthreads", "oversubscribe", "nooversubscribe")
 _MODEL = "modelled is Open MPI 5.0, whose mpirun was asked, with the whole node allocated"
+#: In the order in which PRRTE tries them; of a word and a name one may be the beginning of the other.
 _KINDS = {
-    **dict.fromkeys(("package", "socket"), "package"),
-    **dict.fromkeys(("hwthread",), "pu"),
-    **{name: name for name in ("numa", "l3cache", "l2cache", "l1cache", "core")},
+    **{name: name for name in ("core", "l1cache", "l2cache", "l3cache", "numa", "package")},
+    "hwthread": "pu",
 }
+_QUALIFIERS = ("if-supported", "overload-allowed", "no-overload")
 _RANKS = ("slot", "node", "fill", "span")
 _MODIFIERS = ("span", "oversubscribe", "nooversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 _APART = (("oversubscribe", "nooversubscribe"), ("hwtcpus", "corecpus"), ("inherit", "noinherit"))
@@ -46,9 +46,10 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
-    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, "mpiexec", BESIDE)
-    job = job_from("mpirun", options, job)
+    options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, BESIDE)
     mapping = _mapping(options)
+    on_one_node("mpirun", options, job)
+    job = job_from("mpirun", options, job)
     if "hwthreads" in options and "corecpus" in mapping.modifiers:
         raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
     plan = _plan(machine, mapping, options, job.ranks)
@@ -96,17 +97,15 @@ def _mapping(options: Mapping[str, str]) -> _Mapping:
     by = None
     if parts[0]:
         places = {"node": "node"} if each else {"slot": "slot", "node": "node"}
-        by = word("mpirun", "--map-by", parts[0], {**places, **_KINDS})
+        by = _meant("--map-by", parts[0], {**places, **_KINDS}, longer=not each)
     elements = None
     modifiers = set()
     for part in parts[1:]:
         name, _, value = part.partition("=")
         if name == "pe":
             elements = whole("mpirun", "--map-by …:PE", value)
-        elif name in _MODIFIERS:
-            modifiers.add(name)
         else:
-            raise InputError(f"mpirun: --map-by has no modifier {part!r}", f"known are: PE=N, {', '.join(_MODIFIERS)}")
+            modifiers.add(_meant("--map-by has no modifier", part, {one: one for one in _MODIFIERS}))
     modifiers |= {name for name in _APART[0] if name in options}
     for pair in _APART:
         if modifiers.issuperset(pair):
@@ -117,9 +116,23 @@ def _mapping(options: Mapping[str, str]) -> _Mapping:
 def _binding(text: str) -> tuple[str | None, str]:
     """The kind that --bind-to names, None for none, and its modifier."""
     name, _, modifier = text.lower().partition(":")
-    if modifier not in ("", "overload-allowed", "no-overload", "if-supported"):
-        raise InputError(f"mpirun: --bind-to has no modifier {modifier!r}", "known are: overload-allowed, if-supported")
-    return word("mpirun", "--bind-to", name, {"none": "", **_KINDS}) or None, modifier
+    if modifier:
+        modifier = _meant("--bind-to has no modifier", modifier, {one: one for one in _QUALIFIERS})
+    return _meant("--bind-to", name, {"none": "", "hwthread": "pu", **_KINDS}) or None, modifier
+
+
+def _meant(option: str, text: str, words: Mapping[str, str], longer: bool = True) -> str:
+    """What the first of the words stands for that begins with the text, or, if `longer`, is its beginning; `socket` is a package.
+
+    Raises InputError where none is.
+    """
+    if text == "socket" and "package" in words:
+        return words["package"]
+    found = next((one for one in words if text and (one.startswith(text) or (longer and text.startswith(one)))), None)
+    if found is None:
+        unknown = "" if " " in option else " is not known"
+        raise InputError(f"mpirun: {option} {text!r}{unknown}", f"known are: {', '.join(words)}")
+    return words[found]
 
 
 def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], ranks: int) -> Plan:
@@ -190,9 +203,7 @@ def _default_binding(by: str, mapping: _Mapping, ranks: int, few: str) -> str:
 
 def _ranking(text: str | None, by: str, mapping: _Mapping) -> str:
     if text is not None:
-        name = text.lower()
-        if name not in _RANKS:
-            raise InputError(f"mpirun: Open MPI 5 has no --rank-by {text}", f"known are: {', '.join(_RANKS)}")
+        name = _meant("Open MPI 5 has no --rank-by", text.lower(), {one: one for one in _RANKS})
         if name in ("fill", "span") and by in ("slot", "node"):
             raise InputError(f"mpirun refuses --rank-by {text} where ranks are mapped by {by}", "map by an object")
         return name
@@ -234,8 +245,12 @@ def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] 
 
 
 def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> Rendering:
-    """Slots are cores, or hardware threads where zones have parts of cores. Ranks that share some must be allowed to."""
-    text, by_core = rank_file(machine, placement, hosts)
+    """Slots are cores, or hardware threads where zones have parts of cores. Ranks that share some must be allowed to.
+
+    Where the first core has one hardware thread and others more, PRRTE takes all slots for hardware threads.
+    """
+    widths = [len(core.pus) for core in machine.cores]
+    text, by_core = rank_file(machine, placement, hosts, widths[0] == 1 < max(widths))
     words = ["mpirun", "-n", str(placement.size), *(() if by_core else ("--use-hwthread-cpus",))]
     room = len(machine.allowed_cores if by_core else machine.allowed)
     crowded = placement.per_node > room

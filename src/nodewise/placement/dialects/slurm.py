@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
@@ -12,11 +12,10 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
-from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.processor_sets import permitted
 from nodewise.placement.rendering import Rendering
+from nodewise.placement.slurm_step import LAID_OUT, LISTED, SAID, Step, zones_of
 
 _OPTIONS = {
     **dict.fromkeys(("--cpu-bind", "--cpu_bind"), "bind"),
@@ -38,7 +37,7 @@ _BESIDE = Beside(
     words_of(
         "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
         "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
-        "--propagate --exclude-none",
+        "--propagate --exclude-none --overlap",
         "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -w -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
         "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
         "--dependency --epilog --error --exclude --export --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-task "
@@ -59,123 +58,139 @@ _BESIDE = Beside(
         *("--extra-node-info", "--core-spec", "-S", "--thread-spec", "--cpus-per-gpu", "--mem-bind", "--gres-flags"),
         *("--multi-prog", "--het-group", "--spread-job", "--use-min-nodes", "--tres-bind"),
     ),
+    apart=(("--mem", "--mem-per-cpu", "--mem-per-gpu"), ("--exclusive", "--overlap")),
+    fronts={
+        name: f"{name} allots nodes and binds nothing: shown is what srun does there where it has these options, too"
+        for name in ("sbatch", "salloc")
+    },
+    own=("SLURM_", "SRUN_", "SBATCH_", "SALLOC_"),
+    last=True,
 )
 _MODEL = "modelled is Slurm 22.05, whose srun was asked, in an allocation of the whole node"
-#: The most hardware threads of a core that its answers were asked for.
-_ASKED_OF = 2
-_BINDINGS = (
-    "none",
-    "threads",
-    "cores",
-    "sockets",
-    "ldoms",
-    "rank_ldom",
-    "map_cpu",
-    "mask_cpu",
-    "map_ldom",
-    "mask_ldom",
-)
+#: What each --hint binds to, and of how many hardware threads of a core.
+_HINTS: dict[str, tuple[str, int | None]] = {
+    "nomultithread": ("threads", 1),
+    "multithread": ("threads", None),
+    "compute_bound": ("cores", 1),
+    "memory_bound": ("cores", 1),
+}
 _MOST = 1 << 16
 #: Entries of map_… and of mask_…, as srun takes them: no sign, no blank, 0x in small letters and for masks only.
 _NUMBER = late(r"([0-9]{1,9})(?:\*([0-9]{1,6}))?")
+#: A comma with no number behind it stands before the next word of --cpu-bind, others are within lists.
+_BEFORE_WORD = late(r",(?![0-9]|[0-9a-fA-F]*(?:,|$))")
+#: Other spellings that slurm_verify_cpu_bind takes, of which core for cores is one.
+_SPELLED = {
+    "no": "none",
+    **{name[:-1]: name for name in LAID_OUT},
+    **{name.replace("_", ""): name for name in LISTED},
+}
 _MASK = late(r"(?:0x)?([0-9a-fA-F]{1,5000})(?:\*([0-9]{1,6}))?")
 
 
 def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
     """Where srun puts tasks for its options; threads may use all of their task's zone.
 
-    Raises InputError for an option or a word that is not known, and where tasks ask for more than there is.
+    A text that says how many tasks there are is a line as it stands; another one is completed by the job's ranks and threads: as
+    --ntasks and, where tasks are laid out, --cpus-per-task. Raises InputError for an option or a word that is not known, and where srun refuses.
     """
     options, passed = options_and_notes(
-        "srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"), beside=_BESIDE
+        "srun",
+        text,
+        _OPTIONS,
+        ("overcommit", "whole", "exact", "exclusive"),
+        _BESIDE,
     )
+    completed = not {"ranks", "per_node"} & options.keys()
     if "nodes" in options:
         nodes = whole("srun", "--nodes", options["nodes"])
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
         per_node = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
         job = Job(job.threads, ranks or per_node * nodes, nodes)
     job = job_from("srun", options, job)
-    order, socket = _distribution(options.get("distribution", "*"), job)
+    order, picked, dealt = _distribution(options.get("distribution", "*"), job)
     notes = [_MODEL, *passed]
-    bind, argument = _bind(options.get("bind"))
-    per_core = _per_core(options, notes)
-    if bind == "auto":
+    bind, entries, one_thread = _bind(options.get("bind"))
+    bind, per_core = _hinted(options, bind, notes)
+    if not bind:
         bind = "cores"
         notes.append("without --cpu-bind the cluster's configuration decides: cores are shown")
-    if "overcommit" not in options:
-        # where a list says what a task is bound to, it claims no more than --cpus-per-task says
-        of_shares = bind in ("threads", "cores", "sockets", "ldoms")
-        claiming = job if of_shares or "threads" in options else replace(job, threads=1)
-        _check_room(machine, claiming, per_core, bind)
-    if argument is not None:
-        zones, more = _listed(machine, bind, argument, job.per_node)
-        return job.floating("slurm", zones, order), notes + more
-    if bind == "rank_ldom":
-        nodes_there = objects_or_larger(machine, "numa")
-        zones = [tuple(sorted(nodes_there[r % len(nodes_there)])) for r in range(job.per_node)]
-        return job.floating("slurm", zones, order), notes
-    widest = max(len(core) for core in objects(machine, "core"))
-    if widest > _ASKED_OF and bind != "none" and job.threads % widest:
+    if not completed and "threads" not in options and job.threads > 1:
+        notes.append("without --cpus-per-task srun gives each task one processor, whatever its threads are")
+    counted = "threads" in options or (completed and bind in LAID_OUT)
+    step = Step(
+        tasks=job.ranks,
+        cpus=job.threads if counted else 1,
+        bind=bind,
+        entries=entries,
+        nodes=job.nodes,
+        exact=_exact(options, counted),
+        overcommit="overcommit" in options,
+        per_core=per_core,
+        one_thread=one_thread,
+        picked=picked,
+        dealt=dealt,
+    )
+    widths = {len(pus) for pus in objects(machine, "core")}
+    if len(widths) > 1 or len({len(pus) for pus in objects(machine, "package")}) > 1:
         notes.append(
-            f"on cores of {widest} hardware threads srun gives tasks that do not fill their cores a share of fewer ones, which "
-            "is not modelled: ask for whole cores, or bind by --to slurm's list"
+            "Slurm takes all sockets and cores of a node for alike, and this machine's are not: it may do otherwise"
         )
-    if bind == "none":
-        zones = [tuple(sorted(machine.allowed))] * job.per_node
-    else:
-        zones = _automatic(machine, bind, socket, job, per_core)
-    return job.floating("slurm", zones, order), notes
+    # on one node a plane numbers tasks as a block does
+    order = "block" if job.nodes == 1 and order.startswith("plane") else order
+    return job.floating("slurm", zones_of(machine, step), order), notes
 
 
-def _claim(machine: Machine, job: Job, per_core: int | None) -> tuple[int, int]:
-    """How many hardware threads of a core count, and how many processors a task of whole cores claims."""
-    counted = per_core or max(map(len, objects(machine, "core")))
-    return counted, -(-job.threads // counted) * counted
+def _exact(options: Mapping[str, str], counted: bool) -> bool:
+    """Whether the step has only what it asks for. Raises InputError for options that exclude each other."""
+    exclusive = options.get("exclusive", "user").lower()
+    if exclusive not in ("", "exclusive", "user", "mcs", "oversubscribe"):
+        raise InputError(f"srun: --exclusive={exclusive} is not known", "known are: user, mcs")
+    exact = "exact" in options or exclusive in ("", "exclusive")
+    if exact and "whole" in options:
+        named = "--exact" if "exact" in options else "--exclusive, which is --exact,"
+        raise InputError(f"srun refuses {named} and --whole together", "leave one of them out")
+    # --cpus-per-task is --exact, even with --whole, unless processors are not to be counted at all
+    return exact or (counted and "overcommit" not in options)
 
 
-def _check_room(machine: Machine, job: Job, per_core: int | None, bind: str) -> None:
-    """Raises InputError where srun makes no step: its tasks claim more processors than there are, whatever they are bound to."""
-    counted, need = _claim(machine, job, per_core)
-    # tasks of one processor share cores, and not all bindings are to whole ones
-    if job.threads == 1 or bind not in ("cores", "sockets", "ldoms"):
-        need = job.threads
-    room = sum(min(len(core), counted) for core in objects(machine, "core"))
-    if need * job.per_node > room:
-        raise InputError(
-            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
-            "ask for fewer, or add --overcommit",
-        )
+def _hinted(options: Mapping[str, str], bind: str, notes: list[str]) -> tuple[str, int | None]:
+    """What to bind to, and how many hardware threads of a core, by --hint where that counts, and --threads-per-core."""
+    per_core = whole("srun", "--threads-per-core", options["per_core"]) if "per_core" in options else None
+    hint = options.get("hint", "").lower()
+    if "hint" in options:
+        if hint not in _HINTS:
+            raise InputError(f"srun: --hint {hint!r} is not known", f"known are: {', '.join(_HINTS)}")
+        if not bind and per_core is None:
+            return _HINTS[hint]
+        notes.append(f"--hint={hint} is ignored where {'--cpu-bind' if bind else '--threads-per-core'} is given")
+    if per_core is not None and options.get("bind", "verbose").lower() == "verbose":
+        notes.append("--threads-per-core is --cpu-bind=threads, where that is not given")
+        bind = "threads"
+    return bind, per_core
 
 
-def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
-    hint = options.get("hint")
-    if hint not in (None, "nomultithread", "multithread", "compute_bound", "memory_bound"):
-        raise InputError(
-            f"srun: --hint {hint!r} is not known", "known are: nomultithread, multithread, compute_bound, memory_bound"
-        )
-    if hint is not None and "bind" in options:
-        notes.append(f"--hint={hint} is ignored where --cpu-bind is given")
-    elif hint == "nomultithread":
-        return 1
-    return whole("srun", "--threads-per-core", options["per_core"]) if "per_core" in options else None
+def _distribution(text: str, job: Job) -> tuple[str, str, str]:
+    """How tasks go over nodes, how a step's cores are picked, and how tasks are laid out on them.
 
-
-def _distribution(text: str, job: Job) -> tuple[str, str]:
-    """How tasks go over nodes and over sockets; `*` is the default of a level. What it has for cores makes no difference."""
+    `*` is the default of a level. What it has for cores makes no difference.
+    """
     if text.lower().startswith("plane="):
         # it has neither levels nor Pack behind it
-        return f"plane={whole('srun', '--distribution plane', text[len('plane=') :])}", "cyclic"
-    # an empty level is its default
-    levels = [level.lower() or "*" for level in text.partition(",")[0].split(":")]
-    after = text.partition(",")[2].strip().lower()
-    if len(levels) > 3 or after not in ("", "pack", "nopack"):
+        return f"plane={whole('srun', '--distribution plane', text[len('plane=') :])}", "cyclic", "block"
+    base, comma, after = text.partition(",")
+    if base.lower() in ("pack", "nopack") and not comma:
+        base, after = "*", base
+    # levels with nothing in them are not counted
+    levels = [level.lower() for level in base.split(":") if level]
+    if not 1 <= len(levels) <= 3 or after.strip().lower() not in ("", "pack", "nopack"):
         raise InputError(
             f"srun: --distribution {text!r} is not known", "write node[:socket[:core]], such as block:cyclic"
         )
     node, socket, core = [*levels, "*", "*"][:3]
     names = ("block", "cyclic", "fcyclic", "*")
-    if node == "arbitrary":
-        raise InputError("srun: --distribution=arbitrary needs the file of hosts", "use block, cyclic or plane=N")
+    if node in ("arbitrary", "hostfile"):
+        raise InputError(f"srun: --distribution={node} needs the file of hosts", "use block, cyclic or plane=N")
     if node not in ("block", "cyclic", "*"):
         raise InputError(f"srun: --distribution has no {node!r} over nodes", "known are: block, cyclic, plane=N")
     for level in (socket, core):
@@ -186,31 +201,38 @@ def _distribution(text: str, job: Job) -> tuple[str, str]:
     # manual: block over nodes while there are more tasks than nodes, else cyclic
     node = ("cyclic" if job.ranks <= job.nodes else "block") if node == "*" else node
     socket = "cyclic" if socket == "*" else socket
-    return node, socket
+    return node, socket, socket
 
 
-def _bind(text: str | None) -> tuple[str, str | None]:
-    if text is None:
-        return "auto", None
-    words = [w for w in text.split(",") if w.lower() not in ("quiet", "q", "verbose", "v")]
-    name, colon, argument = ",".join(words).partition(":")
-    name = name.lower()
-    if name in ("", "no", "none", "n"):
-        return ("none" if name else "auto"), None
-    if name == "rank":
-        raise InputError("srun: --cpu-bind=rank is no longer there", "use map_cpu, or cores with --distribution")
-    # slurm_verify_cpu_bind takes core for cores, and so on
-    name = f"{name}s" if f"{name}s" in _BINDINGS else name
-    if name not in _BINDINGS:
-        raise InputError(f"srun: --cpu-bind has no {name!r}", f"known are: {', '.join(_BINDINGS)}")
-    listed = name.startswith(("map", "mask"))
-    if listed != bool(colon and argument):
-        raise InputError(f"srun: --cpu-bind={name} " + ("needs a list" if listed else "takes no list"))
-    return name, argument if listed else None
+def _bind(text: str | None) -> tuple[str, tuple[int, ...], bool]:
+    """What --cpu-bind names, nothing where it leaves that open, the entries of its list, and whether it has one_thread.
+
+    Of several words the last counts; what says of each task where it goes counts before what tasks are laid out on.
+    """
+    said, laid, one_thread = "", "", False
+    entries: tuple[int, ...] = ()
+    for word in [] if text is None else _BEFORE_WORD.split(text):
+        name, parted, rest = [*re.split("([:=])", word), "", ""][:3]
+        name = _SPELLED.get(name.lower(), name.lower())
+        if name in ("quiet", "q", "verbose", "v"):
+            continue
+        if name == "one_thread":
+            one_thread = True
+            continue
+        if name not in (*LAID_OUT, *SAID):
+            raise InputError(f"srun: --cpu-bind has no {name!r}", f"known are: {', '.join((*SAID, *LAID_OUT))}")
+        listed = name in LISTED
+        if listed != bool(parted and rest):
+            raise InputError(f"srun: --cpu-bind={name} " + ("needs a list" if listed else "takes no list"))
+        if name in LAID_OUT:
+            laid = name
+        else:
+            said, entries = name, _entries(name, rest) if listed else ()
+    return said or laid, entries, one_thread
 
 
-def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tuple[int, ...]], list[str]]:
-    """The lists of map_… and mask_…; an entry `X*N` is N times X, and a list that is too short starts over."""
+def _entries(bind: str, text: str) -> tuple[int, ...]:
+    """The numbers or masks of a list; an entry `X*N` is N times X."""
     entries: list[int] = []
     masks = bind.startswith("mask")
     for part in filter(None, text.split(",")):
@@ -224,130 +246,7 @@ def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tu
         entries += [int(match[1], 16 if masks else 10)] * count
     if not entries:
         raise InputError(f"srun: --cpu-bind={bind}: {text!r} has no entry")
-    zones: list[tuple[int, ...]] = []
-    notes: list[str] = []
-    domains = objects_or_larger(machine, "numa")
-    for value in entries[:ranks]:
-        numbers = {i for i in range(value.bit_length()) if value >> i & 1} if masks else {value}
-        if bind.endswith("ldom"):
-            numbers = {p for i in numbers if i < len(domains) for p in domains[i]}
-        zone, more = permitted(machine, numbers, "srun")
-        zones.append(zone)
-        notes += more
-    return [zones[r % len(zones)] for r in range(ranks)], notes
-
-
-def _automatic(machine: Machine, bind: str, how: str, job: Job, per_core: int | None) -> list[tuple[int, ...]]:
-    """Tasks take as many processors as they have threads, whole cores but for --cpu-bind=threads, and are bound to those.
-
-    Bound to sockets they may use what the step has of those: srun -c takes no more than it asks for.
-    """
-    cores = objects(machine, "core")
-    of = {p: core for core in cores for p in core}
-    sockets = [list(dict.fromkeys(of[p] for p in pus)) for pus in objects_or_larger(machine, "package")]
-    counted, whole_claim = _claim(machine, job, per_core)
-    need = job.threads if bind == "threads" else whole_claim
-    shared = job.threads == 1 and counted > 1
-    # as many tasks of one processor as there are cores get all of them, others as few as hold them
-    few = len(cores) if job.per_node == len(cores) else -(-job.per_node // counted)
-    if how == "fcyclic":
-        step = _in_turn(sockets, few if shared else -(-need * job.per_node // counted))
-        held = _cycle(sockets, step, job, per_core, full=True, skip=bind == "cores")
-    elif shared and bind != "threads":
-        step = [core for socket in sockets for core in socket][:few]
-        if how == "cyclic":
-            held = _cycle(sockets, step, job, per_core, full=False, skip=True)
-        else:
-            held = [[step[task % len(step)][0]] for task in range(job.per_node)]
-    else:
-        # tasks of one processor each fill a socket before the next, unless single processors are dealt out
-        filled = "block" if shared and how == "cyclic" else how
-        queues = [[p for core in socket for p in core[:counted]] for socket in sockets]
-        # the last core of a task may be more than it needs, and is not used beyond that
-        held = [own[: job.threads] for own in _dealt(queues, filled, job.per_node, need)]
-    if bind == "threads":
-        return [tuple(sorted(set(own))) for own in held]
-    whole_cores = [{q for p in own for q in of[p]} for own in held]
-    if bind == "cores":
-        return [tuple(sorted(own)) for own in whole_cores]
-    # what is passed by on the way is the step's, too
-    given = {p for core in step for p in core} if how == "fcyclic" else set().union(*whole_cores)
-    larger = objects_or_larger(machine, "package" if bind == "sockets" else "numa")
-    if bind == "ldoms":
-        given = set(machine.allowed)
-    return [tuple(sorted(p for pus in larger if own & set(pus) for p in pus if p in given)) for own in whole_cores]
-
-
-def _in_turn(sockets: list[list[tuple[int, ...]]], cores: int) -> list[tuple[int, ...]]:
-    """So many cores taken from the sockets in turn."""
-    longest = max(map(len, sockets))
-    return [socket[i] for i in range(longest) for socket in sockets if i < len(socket)][:cores]
-
-
-def _cycle(
-    sockets: list[list[tuple[int, ...]]],
-    step: list[tuple[int, ...]],
-    job: Job,
-    per_core: int | None,
-    full: bool,
-    skip: bool,
-) -> list[list[int]]:
-    """What each task takes of a step's cores, as the task/affinity plugin goes through them.
-
-    The next socket has its turn after each task, or with `full` after each processor. With `skip` (bound to cores) what a
-    task leaves of its last core is passed by; with both that is on the socket whose turn is next.
-    """
-    inside = set(step)
-    threads = max(len(core) for socket in sockets for core in socket)
-    rows = [[(core, p) for core in socket for p in core] for socket in sockets]
-    at = [0] * len(sockets)
-    used: dict[tuple[int, ...], int] = {}
-    found: list[list[int]] = []
-    own: list[int] = []
-    turn = 0
-    while len(found) < job.per_node:
-        first = turn
-        while at[turn] >= len(rows[turn]):
-            turn = (turn + 1) % len(sockets)
-            if turn == first:
-                at, used = [0] * len(sockets), {}
-        core, processor = rows[turn][at[turn]]
-        at[turn] += 1
-        if core not in inside or (per_core and used.get(core, 0) >= per_core):
-            continue
-        own.append(processor)
-        used[core] = used.get(core, 0) + 1
-        turn = (turn + full) % len(sockets)
-        if len(own) == job.threads:
-            if skip:
-                at[turn] += threads - job.threads if job.threads < threads else job.threads % threads
-            turn = (turn + (not full)) % len(sockets)
-            found.append(own)
-            own = []
-    return found
-
-
-def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[list[int]]:
-    """What each task takes of the sockets' processors, in order; where all are taken they start over."""
-    free = [list(queue) for queue in queues]
-    turn = 0
-    found: list[list[int]] = []
-    for task in range(tasks):
-        own: list[int] = []
-        if how == "cyclic":
-            turns = [(task + i) % len(free) for i in range(len(free))]
-            turn = next((i for i in turns if len(free[i]) >= need), turns[0])
-        elif how == "block":
-            turn = 0
-        while len(own) < need:
-            if not any(free):
-                free = [list(queue) for queue in queues]
-            if free[turn % len(free)]:
-                own.append(free[turn % len(free)].pop(0))
-            else:
-                turn += 1
-        found.append(own)
-    return found
+    return tuple(entries)
 
 
 def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:

@@ -175,9 +175,23 @@ def _part(machine: Machine, request: Request, subset: Subset | None, respect: bo
 
 
 def _listed(machine: Machine, request: Request) -> int | None:
-    if "gomp" in request.texts and request.runtime == "gnu":
+    if request.runtime == "gnu":
         with suppress(InputError):
-            return len(read_gomp(request.texts["gomp"]))
+            return len(read_gomp(request.texts["gomp"])) if "gomp" in request.texts else None
+        return None
+    return _unmasked(machine, request)
+
+
+def _unmasked(machine: Machine, request: Request) -> int | None:
+    """How many threads a runtime has that minds no mask: `disabled` and `norespect` count all processors of the machine."""
+    if "affinity" not in request.texts:
+        return None
+    with suppress(InputError):
+        affinity = read_affinity(request.texts["affinity"], request.runtime)
+        if affinity.type == "disabled":
+            return len(machine.pus)
+        if not affinity.respect:
+            return len(_part(machine, request, _subset(request), respect=False)[0].rows)
     return None
 
 
