@@ -120,8 +120,8 @@ def test_a_file_is_read_whole_up_to_the_bytes_that_it_may_have(tmp_path: Path) -
 
 def test_only_a_regular_file_is_read_and_none_is_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    descriptors = os.listdir("/proc/self/fd")
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(ValueError, match="it is no regular file"):
             open_regular(path)
-    assert os.listdir("/proc/self/fd") == descriptors
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
