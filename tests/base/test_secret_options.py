@@ -153,6 +153,7 @@ _LINES = {
     "rabbitmqctl -n x add_user me s3cr": "s3cr",
     "mysqladmin -u root password s3cr": "s3cr",
     "openssl passwd -salt xx s3cr": "s3cr",
+    "mc alias set --api S3v4 name https://h me s3cr": "s3cr",
     "nmcli dev wifi connect name password s3cr": "s3cr",
     "app --password '$ecret' x": "$ecret",
     "app --password '$ECRET' x": "$ECRET",

@@ -81,6 +81,11 @@ def test_place_threads_is_reported_as_read_no_more():
     assert "ignore KMP_PLACE_THREADS" in found.notes[0] and "KMP_HW_SUBSET=1core@1,2thread" in found.notes[0]
 
 
+def test_place_threads_alone_narrow_the_machine():
+    assert placed(2, place_threads="1Cx1T").placement.places == placed(2, subset="1c,1t").placement.places
+    assert len(placed(2, place_threads="1Cx1T").placement.places[0]) < 16
+
+
 def test_a_subset_has_as_many_threads_as_processors():
     machine = synthetic("core:61 pu:4")
     assert fitting_threads(machine, Job(1), Request(subset="60c,1t")) == 60
