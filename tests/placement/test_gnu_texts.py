@@ -139,6 +139,7 @@ def test_places_come_to_what_each_number_says(entries: list[Entry], top: int, us
         ("{9:2:-4}", "processor 9 is out of 0 to 7"),
         ("{2:4:-1}", "processor -1 is out of 0 to 7"),
         ("{0,3}:2:-2", "processor 0-2 is out of the range 0 to 7"),
+        ("{6,7}:2:2", "processor 6+2 is out of the range 0 to 7"),
         ("{5,6}:3", "processor 7+1 is out of the range 0 to 7"),
         ("{0},!{0,1}", "the place {0,1} is to be taken out, and no place before it is equal"),
         ("{0,!1}", "processor 1 is to be taken out of a place that does not have it"),
@@ -154,6 +155,16 @@ def test_a_list_that_is_refused_names_what_is_wrong(text: str, why: str) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [("{0},{1},!{0},{2}", ((1,), (2,))), ("{1},{1},!{1}", ((1,),)), ("{4}:3:-2", ((4,), (2,), (0,)))],
+)
+def test_what_is_taken_out_is_gone_and_what_stands_behind_it_stays(
+    text: str, places: tuple[tuple[int, ...], ...]
+) -> None:
+    assert expand(read_gnu_places(text), 8, set(range(8))) == ([*places], 0)
+
+
 #: What is just within a bound, and what is just beyond it with the column and what is expected there.
 _PLACES = {
     f"{{{2**64 - 1}}}": (f"{{{2**64}}}", 2, "a processor's number below 2^64"),
@@ -165,6 +176,7 @@ _PLACES = {
     "{0}:1": ("{0}:0", 5, "from 1 to 65535 places"),
     "{0}:65535,1": ("{0}:65535,1,2", 13, "at most 65536 places"),
     "{0}:65534,1,!{0},!{1}": ("{0}:65534,!{0},1,!{1},{2}", 23, "at most 65536 places"),
+    "{0}:65534,!{0},1": ("{0}:65534,!{0},1,2", 18, "at most 65536 places"),
     "7": ("x", 1, "one of threads, cores, sockets, ll_caches, numa_domains, or a list"),
     "cores": ("", 1, "one of threads, cores, sockets, ll_caches, numa_domains, or a list"),
     " cores (3)": (" cores 3", 8, "'(' or the end"),
