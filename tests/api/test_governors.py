@@ -110,3 +110,13 @@ def test_a_count_is_the_difference_and_a_failure_is_handed_on(tmp_path: Path) ->
     assert (found["transitions"], found["into_top"]) == (4 + 7, 7)
     failed = [GOVERNOR, "--sys", str(root / "sys"), str(HERE), "--", "true", "+", "sh", "-c", "exit 5"]
     assert subprocess.run(failed, capture_output=True, check=False).returncode == 5
+
+
+def test_a_governor_stays_until_the_last_command_has_ended(tmp_path: Path) -> None:
+    """Whatever ends before it, be it one of the commands or what one has left behind."""
+    root = frequency_tree(tmp_path, [HERE])
+    slow = f"(sleep 0.05 &) ; sleep 0.3; cat {governor_file(root, HERE)}"
+    words = [GOVERNOR, "--sys", str(root / "sys"), "--set", "powersave", str(HERE), "--", "true", "+", "sh", "-c", slow]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("powersave") and _line(root) == "schedutil"
+    assert json.loads(done.stdout)["seconds"] >= 0.3

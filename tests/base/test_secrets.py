@@ -87,6 +87,13 @@ def test_names_of_something_else(name: str, value: str) -> None:
     assert not is_secret(name, value)
 
 
+#: Options of vault's login behind which a value stands.
+VALUED = (
+    *("-address", "-namespace", "-path", "-field", "-format"),
+    *("-ca-cert", "-ca-path", "-client-cert", "-client-key", "-tls-server-name"),
+)
+
+
 def _found(words: list[str]) -> list[str]:
     parts = parts_of_words(words)
     return [word[p.start : p.end] for word, those in zip(words, parts, strict=True) for p in those]
@@ -120,6 +127,8 @@ def _found(words: list[str]) -> list[str]:
         (["git", "clone", "https://$GITHUB_ACCESS_TOKEN_01@github.com/x"], []),
         (["vault", "login", "x"], ["x"]),
         (["vault", "login", "-address", "a", "-no-store", "root"], ["root"]),
+        *((["vault", "login", option, "/x", "-no-print", "root"], ["root"]) for option in VALUED),
+        (["vault", "login", "-no-print", "root"], ["root"]),
         (["vault", "login", "-method=userpass", "username=me"], []),
         (["vault", "read", "x"], []),
         (["pdftotext", "-upw", "x", "-opw", "y", "a.pdf"], ["x", "y"]),

@@ -10,6 +10,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.gnu import room as gnu_room
 from nodewise.placement.openmp.gnu_text import read_gnu_places, read_gomp
 from nodewise.placement.resolve import Request, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
@@ -90,7 +91,8 @@ def test_a_thread_on_a_processor_that_is_not_there_ends_the_program():
         gnu(machine, 4, gomp="0-3")
     assert gnu(machine, 2, gomp="0-3").placement.places == ((0,), (1,))
     found = gnu(machine, 2, gomp="5 0")
-    assert found.placement.places == ((0, 1), (0,)) and "the main thread is not bound" in found.notes[0]
+    assert found.placement.places == ((0, 1), (0,))
+    assert found.notes == ("processor 5 is not there: the main thread is not bound",)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,56 @@ def test_a_list_that_it_refuses_is_reported_and_single_threads_are_bound(places,
     assert found.placement.places == expected
     refused = places in ("!{0}", "croes", "{70}", "{3") or bind == "closely"
     assert any(note.startswith("GNU's runtime ignores") for note in found.notes) == refused
+
+
+NOTHING, SINGLE = "nothing is bound", "threads are bound to single hardware threads instead"
+
+
+@pytest.mark.parametrize(
+    ("asked", "places", "notes"),
+    [
+        ({"bind": "false"}, None, []),
+        ({"bind": " False "}, None, []),
+        ({"places": "{3}", "bind": "false"}, None, ["OMP_PROC_BIND is false: nothing is bound"]),
+        ({"bind": "closely"}, None, ["GNU's runtime ignores OMP_PROC_BIND='closely', column 1", NOTHING]),
+        ({"places": "croes"}, None, ["GNU's runtime ignores OMP_PLACES='croes', column 1", NOTHING]),
+        ({"gomp": "x", "bind": "false"}, None, ["GNU's runtime ignores GOMP_CPU_AFFINITY='x', column 1", NOTHING]),
+        ({"gomp": "64"}, None, ["processors from 64 on are left out", NOTHING]),
+        ({"gomp": "2 64 3"}, ((2,), (3,), (2,)), ["processors from 64 on are left out"]),
+        ({"gomp": "3 63"}, None, None),
+        ({"gomp": "1 3"}, ((1,), (3,), (1,)), ["processors 1 are outside of what this process may use"]),
+        ({"bind": "true"}, ((2,), (3,), (4,)), []),
+        ({"places": "{9", "bind": "close"}, ((2,), (3,), (4,)), ["GNU's runtime ignores OMP_PLACES='{9'", SINGLE]),
+        ({"gomp": "x", "bind": "close"}, ((2,), (3,), (4,)), ["GNU's runtime ignores GOMP_CPU_AFFINITY='x'", SINGLE]),
+        ({"places": "{0},{2},{9}"}, ((2,),) * 3, ["2 places have no processor that may be used: they are left out"]),
+        ({"places": "{2},{3}"}, ((2,), (3,), (2,)), []),
+        ({"places": "cores(4)"}, ((2,), (3,), (4,)), []),
+        ({"places": "cores(5)"}, ((2,), (3,), (4,)), ["there are 4 places, not 5"]),
+        ({"places": "cores(0)"}, None, ["GNU's runtime ignores OMP_PLACES: no place is asked for", NOTHING]),
+        ({"places": "ll_caches"}, ((2, 3, 4, 5),) * 3, []),
+    ],
+)
+def test_what_it_does_with_each_of_its_variables_is_noted(asked, places, notes):
+    """Of eight processors it may use four; None: all of those, or that the program ends."""
+    machine = load_machine("synthetic:core:8 pu:1", "2-5")
+    if notes is None:
+        with pytest.raises(InputError, match="on processor 63, which this machine has not"):
+            gnu(machine, 3, **asked)
+        return
+    found = gnu(machine, 3, **asked)
+    assert found.placement.places == (places or ((2, 3, 4, 5),) * 3)
+    assert [said.startswith(note) for said, note in zip(found.notes, notes, strict=True)] == [True] * len(notes)
+
+
+def test_it_has_room_up_to_a_whole_word_of_64_processors():
+    machine = load_machine("synthetic:core:66 pu:1")
+    assert [gnu_room(load_machine("synthetic:core:66 pu:1", to)) for to in ("0", "0-63", "64", "2,65")] == [
+        64,
+        64,
+        128,
+        128,
+    ]
+    assert gnu_room(machine) == 128
 
 
 def test_omp_places_goes_before_gomp_cpu_affinity():

@@ -10,6 +10,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.subset import rank_subset
 from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, fitting_threads, resolve
 from tests.placement.runtimes import LLVM, runtime_folder, uneven  # noqa: F401
@@ -80,6 +81,11 @@ def test_place_threads_is_reported_as_read_no_more():
     assert "ignore KMP_PLACE_THREADS" in found.notes[0] and "KMP_HW_SUBSET=1core@1,2thread" in found.notes[0]
 
 
+def test_place_threads_alone_narrow_the_machine():
+    assert placed(2, place_threads="1Cx1T").placement.places == placed(2, subset="1c,1t").placement.places
+    assert len(placed(2, place_threads="1Cx1T").placement.places[0]) < 16
+
+
 def test_a_subset_has_as_many_threads_as_processors():
     machine = synthetic("core:61 pu:4")
     assert fitting_threads(machine, Job(1), Request(subset="60c,1t")) == 60
@@ -92,8 +98,42 @@ def test_disabled_binds_nothing_and_reads_no_subset():
     assert found.placement.places == (tuple(range(16)),) * 2 and "does not read KMP_HW_SUBSET" in found.notes[0]
 
 
-def test_disabled_minds_no_subset_that_is_spelt_wrong():
-    assert placed(1, affinity="disabled", subset="!ll").placement.places == (tuple(range(16)),)
+@pytest.mark.parametrize("name", ["subset", "place_threads"])
+def test_disabled_minds_no_subset_that_is_spelt_wrong(name):
+    found = placed(1, affinity="disabled", **{name: "!ll"})
+    assert found.placement.places == (tuple(range(16)),)
+    assert found.notes == ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",)
+    assert placed(1, affinity="disabled").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("subset", "strict", "left", "note"),
+    [
+        ("2c@2", True, 8, None),
+        ("2c@3", True, 16, "2 of core from number 3 on, and there are 4: the runtime ignores the whole subset"),
+        ("4c,1t@1", True, 8, None),
+        ("1t@2", True, 16, "1 of thread from number 2 on, and there are 2: the runtime ignores the whole subset"),
+        ("2c@2", False, 8, None),
+        ("2c@3", False, 4, "2 of core from number 3 on, and there are 4: it gets what there is"),
+        ("1s@1,4c", False, 8, None),
+        ("3s,1c", False, 4, "3 of socket, and there are 2: it gets what there is"),
+        ("4c@4", False, 16, "the subset leaves no processor"),
+    ],
+)
+def test_a_subset_is_counted_from_its_offset_on(subset, strict, left, note):
+    """Each up to the last that there is, and one beyond."""
+    found = placed(1, affinity="none", subset=subset, runtime="llvm" if strict else "intel")
+    assert len(found.placement.places[0]) == left
+    assert [note in one for one in found.notes] == [True] * (note is not None) if note else found.notes == ()
+
+
+def test_a_zone_of_a_rank_is_the_whole_cores_behind_those_before_it():
+    assert [rank_subset(*asked) for asked in ((5, 0, 2), (5, 2, 2), (4, 3, 2), (1, 1, 1))] == [
+        *("3c@0,2t", "3c@6,2t", "2c@6,2t", "1c@1,1t")
+    ]
+    for wrong in ((0, 0, 1), (1, -1, 1), (1, 0, 0)):
+        with pytest.raises(InputError, match="no zone for rank"):
+            rank_subset(*wrong)
 
 
 def test_llvms_14_knows_the_efficiency_of_cores_and_not_intels_names():

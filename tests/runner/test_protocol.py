@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodewise.runner import patterns
 from nodewise.runner.marks import find_marks
 from nodewise.runner.protocol import read_metrics, read_protocol
 from nodewise.runner.sample import Sample, sample_from_json
@@ -114,10 +115,54 @@ def test_a_malformed_line_costs_its_run_with_a_message(line: str) -> None:
     assert reported.problem is not None and len(reported.problem) < 400
 
 
+def test_of_a_malformed_line_the_beginning_is_shown() -> None:
+    line = '{"nodewise": 1, "seconds": "' + "".join(map(chr, range(200, 400))) + '"}'
+    assert (read_protocol([line]).problem or "").endswith(f": {line[:120]}")
+
+
 @pytest.mark.parametrize("number", ["1e400", "-1e101", "nan", "inf"])
 def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
     reported = read_metrics(f"x = {number}", {"x": re.compile(r"x = (\S+)")})
     assert reported.problem is not None and number in reported.problem
+
+
+def test_as_many_names_as_there_may_be_are_read_and_one_more_is_a_problem() -> None:
+    names = ["n" * 200, *(f"n{i}" for i in range(499))]
+    lines = [
+        json.dumps({"nodewise": 1, "seconds": 1, "verified": True, **dict.fromkeys(names[i::2], 7)}) for i in (0, 1)
+    ]
+    assert read_protocol(lines).metrics == dict.fromkeys(names, 7)
+    # what is no number is no metric
+    assert read_protocol([*lines, '{"nodewise": 1, "x": "y"}']).problem is None
+    assert "more than 500" in (read_protocol([*lines, '{"nodewise": 1, "x": 1}']).problem or "")
+    assert "longer than 200" in (read_protocol(['{"nodewise": 1, "' + "n" * 201 + '": 1}']).problem or "")
+
+
+@pytest.mark.parametrize(
+    ("output", "pattern", "found"),
+    [
+        ("t=3 t=2.5", r"t=(\S+)", (2.5, {})),
+        ("t=1", r"u=(\S+)", r"metric seconds: 'u=(\\S+)' is nowhere in the output"),
+        ("t=0", r"t=(\S+)", "metric seconds: '0' is no number above zero"),
+        ("t=-1", r"t=(\S+)", "metric seconds: '-1' is no number above zero"),
+    ],
+)
+def test_seconds_of_an_output_are_above_zero(output: str, pattern: str, found: object) -> None:
+    reported = read_metrics(output, {"seconds": re.compile(pattern)})
+    assert found == (reported.problem or (reported.seconds, reported.metrics))
+
+
+def test_other_numbers_of_an_output_may_be_any() -> None:
+    output = {"x": "-2", "y": "0", "seconds": "0.5"}
+    wanted = {name: re.compile(rf"{name}=(\S+)") for name in output}
+    reported = read_metrics(" ".join(f"{name}={number}" for name, number in output.items()), wanted)
+    assert (reported.seconds, reported.metrics, reported.problem) == (0.5, {"x": -2, "y": 0}, None)
+
+
+def test_a_pattern_without_end_is_a_problem_of_its_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns.limited, "__defaults__", (0.1,))
+    reported = read_metrics("a" * 60 + "b", {"x": re.compile("(a+)+$")})
+    assert (reported.problem or "").startswith("metric x: ")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +171,8 @@ def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
         ('"items": "3e8"', True),
         ('"bytes": true', True),
         ('"flops": "many"', True),
+        ('"items": "many"', True),
+        ('"verified": null', False),
         ('"rate": "12"', True),
         ('"items": 3e8', False),
         ('"items": null', False),

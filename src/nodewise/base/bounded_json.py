@@ -88,9 +88,8 @@ def _depth(value: Any) -> int:
     """How deep lists and objects are nested; not by recursion, and no deeper than it matters."""
     level, depth = [value], 0
     while level and depth <= _DEEPEST:
-        inside = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)]
-        depth += bool(inside)
-        level = [w for v in inside for w in v if isinstance(w, dict | list)]
+        level = [w for v in level for w in (v.values() if isinstance(v, dict) else v) if isinstance(w, dict | list)]
+        depth += 1
     return depth
 
 
@@ -109,8 +108,8 @@ def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
 
 def open_regular(path: Path) -> BinaryIO:
     """The file, open for reading its bytes. Raises OSError; ValueError for what is no regular file, without waiting for it."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        return file
-    file.close()
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return os.fdopen(file, "rb")
+    os.close(file)
     raise ValueError("it is no regular file")

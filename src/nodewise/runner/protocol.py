@@ -21,7 +21,7 @@ from nodewise.runner.patterns import PatternError, limited
 
 #: Each name is a column of what is kept.
 _LONGEST_NAME, _MOST_NAMES = 200, 500
-_NOT_METRICS = ("nodewise", "seconds", "verified")
+_NOT_METRICS = ("nodewise", "seconds")
 _WORK = ("flops", "bytes", "items")
 #: How much of a line is shown.
 _SHOWN = 120
@@ -76,23 +76,25 @@ def read_protocol(lines: Sequence[str], misplaced: str = "") -> Reported:
         try:
             record = parse_json(line)
         except ValueError as problem:
-            return Reported(problem=f"a damaged line of the sample protocol, {problem}: {line[:120]}")
+            return Reported(problem=f"a damaged line of the sample protocol, {problem}: {line[:_SHOWN]}")
         if not isinstance(record, dict) or record.get("nodewise") != 1:
-            return Reported(problem=f"a line of a sample protocol that is not version 1: {line[:120]}")
+            return Reported(problem=f"a line of a sample protocol that is not version 1: {line[:_SHOWN]}")
         if "seconds" in record:
             seconds = _number(record["seconds"])
             if seconds is None or seconds <= 0:
-                return Reported(problem=f"seconds is no number above zero: {line[:120]}")
+                return Reported(problem=f"seconds is no number above zero: {line[:_SHOWN]}")
             times.append(seconds)
         claim = record.get("verified")
         if claim is not None and not isinstance(claim, bool):
-            return Reported(problem=f"verified is neither true nor false but {shown(claim)}: {line[:120]}")
+            return Reported(problem=f"verified is neither true nor false but {shown(claim)}: {line[:_SHOWN]}")
         if claim is not None:
             verified = claim and verified is not False
         for name, value in record.items():
             number = _number(value)
             if len(name) > _LONGEST_NAME:
-                return Reported(problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:120]}")
+                return Reported(
+                    problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:_SHOWN]}"
+                )
             if name not in _NOT_METRICS and number is not None:
                 metrics.setdefault(name, []).append(number)
         unread = unread or _unread_of(record, line)

@@ -56,12 +56,12 @@ def apply_gnu(
     if how == ("false",) or (how is None and found is None):
         if found:
             notes.append("OMP_PROC_BIND is false: nothing is bound")
-        elif places is not None or gomp is not None or bind not in (None, "false"):
+        elif notes:
             notes.append("nothing is bound")
         return Outcome((everything,) * threads, tuple(notes))
     if found is None:
         found = _level(machine, "thread")
-        if places is not None or gomp is not None:
+        if notes:
             notes.append("threads are bound to single hardware threads instead")
     taken = [found[i] for i in order(gnu, how or ("true",), len(found), levels)]
     inner = PlaceList(tuple(found), how) if how is not None and len(how) > 1 else None
@@ -102,7 +102,7 @@ def _possible(machine: Machine, places: Sequence[tuple[int, ...]], notes: list[s
     granted = set(machine.limits.cpuset or machine.pus) & set(machine.pus)
     missing = [not granted.intersection(place) for place in places]
     if not any(missing):
-        return tuple(tuple(p for p in place if p in granted) for place in places)
+        return tuple(places)
     thread = next((t for t, lost in enumerate(missing) if lost and t), None)
     at = places[thread or 0][0]
     why = "this process's cpuset has not" if at in machine.pus else "this machine has not"
