@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.keeping import hand_out, kept_in
@@ -171,6 +172,56 @@ def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, caps
     with pytest.raises(StoreError):
         hand_out(tmp_path, full, lambda: None, lambda page: print(json.dumps({"report": page})))
     assert json.loads(capsys.readouterr().out) == {"report": None}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_end_once_all_runs_are_made_waits_for_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    def answer(page: object = None) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        print(json.dumps({"report": page}) if as_json else "answer")
+
+    folder = tmp_path / "x"
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c():
+            with kept_in(folder, "run"), Writer(folder, tune_question()) as writer:
+                _made(writer)
+                writer.end_runs()
+                signal.raise_signal(signal.SIGTERM)
+            time.sleep(0.11)
+            with pytest.raises(KeyboardInterrupt):
+                hand_out(folder, lambda _: pytest.fail("no page"), answer, answer if as_json else None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    said = capsys.readouterr()
+    assert said.out == ('{"report": null}\n' if as_json else "answer\n")
+    assert f"before the page was written: nodewise report {folder} writes it" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*COMPARE, "true", "sleep 0.01"],
+        ["run", "--accept-disturbed", "-r", "3", "--", "true"],
+        ["tune", "--accept-disturbed", "--max-runs", "24", "--axes", "", "-P", "t=0.01,0.02", "--", "sleep", "{t}"],
+        ["scale", "--accept-disturbed", "--counts", "1,2", "--budget", "3s", "--", "sleep", "0.0{threads}"],
+        ["study", "is", "--class", "S", "--blocks", "1", "--accept-disturbed"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_end_after_the_verdict_costs_the_page_only(tmp_path: Path, words: list[str]) -> None:
+    words = [words[0], "--json", "--out", "x", *words[1:]]
+    process = _start(tmp_path, *words)
+    _until(lambda: (tmp_path / "x/verdict.json").exists() or process.poll() is not None)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=100)
+    # where the signal came after the page, it has ended the interpreter's own end
+    assert process.returncode in (130, -signal.SIGTERM), err.decode()
+    assert json.loads(out)["kind"] == words[0]
+    if process.returncode == 130:
+        assert json.loads(out)["report"] is None and b"nodewise report x writes it" in err
 
 
 def _made(writer: Writer) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from nodewise.base.ends import deaf
+from nodewise.base.ends import deaf, tell_first, told
 from nodewise.base.errors import NodewiseError, StoreError
 from nodewise.base.escaping import visible
 from nodewise.cli.wrapping import print_wrapped
@@ -28,8 +28,13 @@ _WIDE = 140
 def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
     """Measuring: whatever ends it early, Ctrl-C (and what is like it) or an error, says where the runs are.
 
-    With `wait` it begins once no other experiment runs on this machine.
+    Once all runs are made, an end that is asked for waits until `hand_out` has told what came of them. With `wait` it begins once
+    no other experiment runs on this machine.
     """
+    from nodewise.records.experiment import is_measured
+
+    whole = folder.absolute()
+    tell_first(lambda: is_measured(whole))
     try:
         _check_output()
         with _turn() if wait else nullcontext():
@@ -77,27 +82,42 @@ def hand_out(
 
     page = None
     again = f"nodewise report {quoted(str(folder))}"
-    if as_json is None:
-        with _perhaps_unread(again):
-            answer()
-            # a pipe or a file would have it at the very end only
-            sys.stdout.flush()
     try:
+        if as_json is None:
+            with _perhaps_unread(again):
+                answer()
+                # a pipe or a file would have it at the very end only
+                sys.stdout.flush()
+        # who has asked for an end by now has waited for the answer, and waits for no page
+        if told():
+            raise KeyboardInterrupt
         page = write_page(folder)
     except KeyboardInterrupt:
-        _print_note(f"interrupted while the page was being written: {again} writes it")
+        if as_json is not None:
+            _hand_json(as_json, None, again)
+        _print_note(f"interrupted before the page was written: {again} writes it, and with --text shows the answer")
         raise
     except NodewiseError as problem:
+        if as_json is not None:
+            _hand_json(as_json, None, again)
         kept = f"the answer is kept: {again} writes the page"
         problem.hint = f"{problem.hint}; {kept}" if problem.hint else kept
         raise
-    finally:
-        if as_json is not None:
-            with _perhaps_unread(again):
-                as_json(page)
-                sys.stdout.flush()
-    if as_json is None:
+    if as_json is not None:
+        _hand_json(as_json, page, again)
+    else:
         print(f"report    {visible(str(page))}", file=file or sys.stdout)
+
+
+def _hand_json(as_json: Callable[[Path | None], None], page: Path | None, again: str) -> None:
+    """Print it whole, also where an end is asked for meanwhile: half of it is worth nothing."""
+    tell_first(lambda: True)
+    try:
+        with _perhaps_unread(again):
+            as_json(page)
+            sys.stdout.flush()
+    finally:
+        told()
 
 
 @contextmanager

@@ -216,6 +216,7 @@ class Comparer:
                 else:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
+            writer.end_runs()
             found = read_experiment(question.out)
             verdict = compare_verdict(found, stopped, self._besides)
             verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))

@@ -224,6 +224,7 @@ class _Run:
             except InputError:
                 self._give_up(writer)
                 raise
+            writer.end_runs()
             self._other_load = [n.sentence for n in writer.note_neighbours()]
             quota = self._machine.limits.cpu_quota
             keep_what_was_measured(
