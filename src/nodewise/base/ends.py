@@ -36,7 +36,7 @@ class _Telling:
         if not self.asked:
             self.asked = True
             # of the threading module's own a handler may not start one: what it interrupts may hold the locks
-            _thread.start_new_thread(self._hurry, (number, self.answered, threading.main_thread().ident))
+            _thread.start_new_thread(self._hurry, (number, self.answered, threading.main_thread().ident or 0))
         return True
 
     def _hurry(self, number: int, answered: Callable[[], bool], main: int) -> None:

@@ -40,7 +40,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         with _turn() if wait else nullcontext():
             yield
     except KeyboardInterrupt:
-        _print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
+        print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
         raise
     except NodewiseError as problem:
         kept = _whereabouts(folder, kind)
@@ -49,7 +49,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         raise
     except BaseException:
         if kept := _whereabouts(folder, kind):
-            _print_note(kept)
+            print_note(kept)
         raise
 
 
@@ -72,16 +72,20 @@ def hand_out(
     answer: Callable[[], None],
     as_json: Callable[[Path | None], None] | None,
     file: TextIO | None = None,
+    again: str | None = None,
 ) -> None:
     """Print the answer of the experiment in `folder`, and write its page: one that cannot be written costs itself only.
 
-    For people the answer comes first, `as_json` is handed the page's path, None where there is none. Raises NodewiseError
-    for a page that cannot be written, with how to get it later.
+    For people the answer comes first, `as_json` is handed the page's path, None where there is none. `again` is the command that
+    writes the page once more, where that is not `nodewise report`. Raises NodewiseError for a page that cannot be written, with
+    how to get it later.
     """
     from nodewise.runner.launch import quoted
 
     page = None
-    again = f"nodewise report {quoted(str(folder))}"
+    again, shows = (
+        (again, "") if again else (f"nodewise report {quoted(str(folder))}", ", and with --text shows the answer")
+    )
     try:
         if as_json is None:
             with _perhaps_unread(again):
@@ -95,7 +99,7 @@ def hand_out(
     except KeyboardInterrupt:
         if as_json is not None:
             _hand_json(as_json, None, again)
-        _print_note(f"interrupted before the page was written: {again} writes it, and with --text shows the answer")
+        print_note(f"interrupted before the page was written: {again} writes it{shows}")
         raise
     except NodewiseError as problem:
         if as_json is not None:
@@ -129,7 +133,7 @@ def _perhaps_unread(again: str) -> Iterator[None]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-        _print_note(f"nobody reads the output any more; the answer is kept: {again} shows it")
+        print_note(f"nobody reads the output any more; the answer is kept: {again} shows it")
 
 
 def _whereabouts(folder: Path, kind: str) -> str:
@@ -164,7 +168,8 @@ def _waiting(who: str) -> None:
     print(f"waiting for {who}", file=sys.stderr, flush=True)
 
 
-def _print_note(text: str) -> None:
+def print_note(text: str) -> None:
+    """Print what is said of an end that came early."""
     # said whole, also where the one who waits asks once more
     with deaf():
         print(f"\n{text}", file=sys.stderr, flush=True)
