@@ -121,7 +121,7 @@ class CompareQuestion:
         return {
             "kind": self.kind,
             "contenders": [
-                {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
+                {"name": c.setting.key, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
             ],
             "command": [c.text for c in self.contenders],
