@@ -17,7 +17,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict, ContenderSummary
 from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
@@ -175,6 +175,9 @@ def sample_rows(
     else:
         chosen = np.arange(at.size)
     marked, phases, phase_codes = records.marked, records.phases, records.phase_codes
+    if experiment.question.get("kind") == RUN:
+        # one command is compared with nothing
+        phases = [RUN if phase == COMPARE else phase for phase in phases]
     labels = labels_of(experiment)
     names = records.keys
     rows = []
