@@ -333,12 +333,17 @@ def test_too_few_files_are_one_message(tmp_path: Path) -> None:
 
 
 def test_little_memory_is_enough_or_one_message(tmp_path: Path) -> None:
-    def told(mebibytes: int, *words: str) -> tuple[int, str, str]:
+    def told(mebibytes: int, *words: str, limit: int = resource.RLIMIT_AS) -> tuple[int, str, str]:
         least = (mebibytes << 20,) * 2
-        return _run(tmp_path, *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, least))
+        return _run(tmp_path, *words, preexec_fn=lambda: resource.setrlimit(limit, least))
 
     code, _, error = told(60, "run", "--", "true")
     assert code == 2 and "only 60 MiB of address space" in error and "ulimit -v" in error
+    for mebibytes in (20, 60):
+        code, out, error = told(mebibytes, "run", "--", "true", limit=resource.RLIMIT_DATA)
+        assert (
+            code == 2 and error.startswith(f"error: only {mebibytes} MiB of memory for data") and "ulimit -d" in error
+        )
     code, out, error = told(400, "run", "-r", "1", "-w", "0", "--out", "x", "--", "true")
     assert code == 0 and "report" in out, error
     assert told(400, "report", "x")[0] == 0

@@ -251,10 +251,17 @@ def _missing(words: list[str]) -> tuple[str, str] | None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
         return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"
-    memory, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
-        least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
-        return f"only {memory >> 20} MiB of address space may be used, and {least}", "raise it: ulimit -v unlimited"
+    for limit, what, letter in (
+        (resource.RLIMIT_AS, "address space", "v"),
+        (resource.RLIMIT_DATA, "memory for data", "d"),
+    ):
+        memory, _ = resource.getrlimit(limit)
+        if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
+            least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
+            return (
+                f"only {memory >> 20} MiB of {what} may be used, and {least}",
+                f"raise it: ulimit -{letter} unlimited",
+            )
     try:
         Path.cwd()
     except OSError as problem:
