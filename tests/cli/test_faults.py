@@ -349,6 +349,20 @@ def test_little_memory_is_enough_or_one_message(tmp_path: Path) -> None:
     assert told(400, "report", "x")[0] == 0
 
 
+def test_too_few_processes_are_one_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real, threads = resource.getrlimit, []
+
+    def start(thread: object) -> None:
+        threads.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    # root has no such limit
+    monkeypatch.setattr(resource, "getrlimit", lambda of: (3, 3) if of == resource.RLIMIT_NPROC else real(of))
+    monkeypatch.setattr("threading.Thread.start", start)
+    assert main(["run", "--", "true"]) == 2 and len(threads) == 1
+    assert "no more than 3 processes" in (said := capsys.readouterr().err) and "ulimit -u" in said
+
+
 def test_memory_that_is_not_there_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(**_: object) -> None:
         raise MemoryError

@@ -11,6 +11,7 @@ import os
 import pkgutil
 import resource
 import sys
+import threading
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,8 @@ SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Other
 _FEWEST_FILES = 64
 #: Python with NumPy and a thread of its own for each processor.
 _LEAST_MEMORY = 256 << 20
+#: With fewer allowed it is tried whether there are enough.
+_MANY_PROCESSES = 1024
 _LONGEST_SHOWN = 120
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _OF_THE_SYSTEM = {
@@ -262,11 +265,38 @@ def _missing(words: list[str]) -> tuple[str, str] | None:
                 f"only {memory >> 20} MiB of {what} may be used, and {least}",
                 f"raise it: ulimit -{letter} unlimited",
             )
+    processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if processes != resource.RLIM_INFINITY and processes < _MANY_PROCESSES and not _can_start(_needed_processes()):
+        few = f"you may have no more than {processes} processes at once, and nodewise needs {_needed_processes()} besides those that run"
+        return few, "raise it: ulimit -u, or end some of yours"
     try:
         Path.cwd()
     except OSError as problem:
         return f"the current directory cannot be used: {problem.strerror}", "it was removed, or may not be entered: cd"
     return None
+
+
+def _needed_processes() -> int:
+    """The threads of what NumPy computes with, one for each processor but for the first, and the runner, its guard and a program."""
+    return len(os.sched_getaffinity(0)) + 2
+
+
+def _can_start(count: int) -> bool:
+    """Whether so many threads, which are counted as processes, can be had at once."""
+    go_on = threading.Event()
+    started = []
+    try:
+        for _ in range(count):
+            thread = threading.Thread(target=go_on.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        return False
+    finally:
+        go_on.set()
+        for thread in started:
+            thread.join()
+    return True
 
 
 def _run(words: list[str]) -> int:
