@@ -349,6 +349,19 @@ def test_little_memory_is_enough_or_one_message(tmp_path: Path) -> None:
     assert told(400, "report", "x")[0] == 0
 
 
+def test_a_limit_of_sizes_that_stops_even_messages_is_no_defect(tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text('[command.nothing]\nrun = "true"\n')
+    with (tmp_path / "said").open("wb") as said:
+        process = _start(
+            tmp_path,
+            *("suite", "run", "--out", "x"),
+            stderr=said,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        )
+        process.communicate(timeout=100)
+    assert process.returncode == 2
+
+
 def test_too_few_processes_are_one_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     real, threads = resource.getrlimit, []
 

@@ -44,10 +44,11 @@ _LEAST_MEMORY = 256 << 20
 #: With fewer allowed it is tried whether there are enough.
 _MANY_PROCESSES = 1024
 _LONGEST_SHOWN = 120
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "the quota is used up: free some space",
+    errno.EFBIG: "a file size limit (ulimit -f) is in force: raise it",
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
     errno.ENOMEM: "the system is short of memory",
