@@ -237,6 +237,11 @@ def test_a_full_disk_ends_it_with_what_is_there(tmp_path: Path) -> None:
     assert "--resume" in err and "samples.jsonl" in listed
 
 
+def test_no_job_is_handed_in_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    code, _, err, _ = on_small_disk(tmp_path, "100k", 100, "tune", "--submit", "--out", "x", "--", "true")
+    assert code == 2 and "No space left" in err
+
+
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_an_end_in_its_midst_shows_the_rows_that_are_there(tmp_path: Path, as_json: list[str]) -> None:
     (tmp_path / "nodewise.toml").write_text(TWO.replace("0.02", "5"))
