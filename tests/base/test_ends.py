@@ -7,7 +7,8 @@ import weakref
 
 import pytest
 
-from nodewise.base.ends import ended_like_ctrl_c, heard_later
+from nodewise.base import ends
+from nodewise.base.ends import ended_like_ctrl_c, heard_later, tell_first, told
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
@@ -69,3 +70,39 @@ def test_what_must_be_whole_is_made_before_it_is_heard() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert made == [[signal.SIGTERM]]
+
+
+def test_an_end_waits_until_the_answer_is_told() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    answered: list[str] = []
+    try:
+        with ended_like_ctrl_c():
+            tell_first(lambda: bool(answered))
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            time.sleep(0.11)
+            answered.append("faster")
+            signal.raise_signal(signal.SIGTERM)
+            assert told() and not told()
+            time.sleep(0.11)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            tell_first(lambda: True)
+        assert not ends._telling.answered()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_it_does_not_wait_for_who_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "_TO_TELL_S", 0.2)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c():
+            tell_first(lambda: True)
+            begin = time.monotonic()
+            signal.raise_signal(signal.SIGTERM)
+            with pytest.raises(KeyboardInterrupt):
+                time.sleep(20)
+            assert time.monotonic() - begin < 10
+    finally:
+        signal.signal(signal.SIGTERM, before)

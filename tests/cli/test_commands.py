@@ -168,3 +168,10 @@ def test_start_up_loads_no_plotting(nodewise: Command) -> None:
     import subprocess
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_what_was_given_is_not_recommended(nodewise: Command) -> None:
+    done = nodewise("study", "is", "--quick", "--budget", "10ms", "--class", "S")
+    assert done.returncode == 2 and "budget is too small" in done.stderr and "--quick" not in done.stderr
+    done = nodewise("study", "is", "--budget", "10ms", "--class", "S")
+    assert done.returncode == 2 and "or --quick" in done.stderr

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.keeping import hand_out, kept_in
@@ -173,6 +174,56 @@ def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out) == {"report": None}
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_end_once_all_runs_are_made_waits_for_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    def answer(page: object = None) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        print(json.dumps({"report": page}) if as_json else "answer")
+
+    folder = tmp_path / "x"
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c():
+            with kept_in(folder, "run"), Writer(folder, tune_question()) as writer:
+                _made(writer)
+                writer.end_runs()
+                signal.raise_signal(signal.SIGTERM)
+            time.sleep(0.11)
+            with pytest.raises(KeyboardInterrupt):
+                hand_out(folder, lambda _: pytest.fail("no page"), answer, answer if as_json else None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    said = capsys.readouterr()
+    assert said.out == ('{"report": null}\n' if as_json else "answer\n")
+    assert f"before the page was written: nodewise report {folder} writes it" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*COMPARE, "true", "sleep 0.01"],
+        ["run", "--accept-disturbed", "-r", "3", "--", "true"],
+        ["tune", "--accept-disturbed", "--max-runs", "24", "--axes", "", "-P", "t=0.01,0.02", "--", "sleep", "{t}"],
+        ["scale", "--accept-disturbed", "--counts", "1,2", "--budget", "3s", "--", "sleep", "0.0{threads}"],
+        ["study", "is", "--class", "S", "--blocks", "1", "--accept-disturbed"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_end_after_the_verdict_costs_the_page_only(tmp_path: Path, words: list[str]) -> None:
+    words = [words[0], "--json", "--out", "x", *words[1:]]
+    process = _start(tmp_path, *words)
+    _until(lambda: (tmp_path / "x/verdict.json").exists() or process.poll() is not None)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=100)
+    # where the signal came after the page, it has ended the interpreter's own end
+    assert process.returncode in (130, -signal.SIGTERM), err.decode()
+    assert json.loads(out)["kind"] == words[0]
+    if process.returncode == 130:
+        assert json.loads(out)["report"] is None and b"nodewise report x writes it" in err
+
+
 def _made(writer: Writer) -> None:
     setting = Setting(("true",))
     writer.add(Record(setting.key, "search", 0, 0, Sample(1.0, 1.0, 0.0)), setting)
@@ -282,15 +333,47 @@ def test_too_few_files_are_one_message(tmp_path: Path) -> None:
 
 
 def test_little_memory_is_enough_or_one_message(tmp_path: Path) -> None:
-    def told(mebibytes: int, *words: str) -> tuple[int, str, str]:
+    def told(mebibytes: int, *words: str, limit: int = resource.RLIMIT_AS) -> tuple[int, str, str]:
         least = (mebibytes << 20,) * 2
-        return _run(tmp_path, *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, least))
+        return _run(tmp_path, *words, preexec_fn=lambda: resource.setrlimit(limit, least))
 
     code, _, error = told(60, "run", "--", "true")
     assert code == 2 and "only 60 MiB of address space" in error and "ulimit -v" in error
+    for mebibytes in (20, 60):
+        code, out, error = told(mebibytes, "run", "--", "true", limit=resource.RLIMIT_DATA)
+        assert (
+            code == 2 and error.startswith(f"error: only {mebibytes} MiB of memory for data") and "ulimit -d" in error
+        )
     code, out, error = told(400, "run", "-r", "1", "-w", "0", "--out", "x", "--", "true")
     assert code == 0 and "report" in out, error
     assert told(400, "report", "x")[0] == 0
+
+
+def test_a_limit_of_sizes_that_stops_even_messages_is_no_defect(tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text('[command.nothing]\nrun = "true"\n')
+    with (tmp_path / "said").open("wb") as said:
+        process = _start(
+            tmp_path,
+            *("suite", "run", "--out", "x"),
+            stderr=said,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        )
+        process.communicate(timeout=100)
+    assert process.returncode == 2
+
+
+def test_too_few_processes_are_one_message(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real, threads = resource.getrlimit, []
+
+    def start(thread: object) -> None:
+        threads.append(thread)
+        raise RuntimeError("can't start new thread")
+
+    # root has no such limit
+    monkeypatch.setattr(resource, "getrlimit", lambda of: (3, 3) if of == resource.RLIMIT_NPROC else real(of))
+    monkeypatch.setattr("threading.Thread.start", start)
+    assert main(["run", "--", "true"]) == 2 and len(threads) == 1
+    assert "no more than 3 processes" in (said := capsys.readouterr().err) and "ulimit -u" in said
 
 
 def test_memory_that_is_not_there_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,16 @@
 
 import json
 import os
+import resource
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from nodewise.base.errors import StoreError
+from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
 from tests.started import started
 
@@ -87,3 +91,41 @@ def test_without_perf_the_package_is_named(tmp_path: Path) -> None:
     (tmp_path / "true").symlink_to("/bin/true")
     done = started("profile", "--", "true", cwd=tmp_path, env={**os.environ, "PATH": str(tmp_path)})
     assert done.returncode == 3 and "linux-perf" in done.stderr
+
+
+def test_a_full_disk_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
+    code, _, said, _ = on_small_disk(tmp_path, "200k", 190, "profile", "--out", "x", "--", str(work), "1000")
+    assert code == 2 and "cannot write x: No space left" in said and "mapped" not in said
+    more = ("--rate", "2999", "--call-graph", "dwarf")
+    code, _, said, _ = on_small_disk(tmp_path, "400k", 0, "profile", *more, "--out", "x", "--", str(work), "1000000")
+    assert code == 2 and "cut short: cannot write x: No space left" in said and "--max-size" in said
+    assert "recording was complete" not in said
+
+
+def test_a_limit_of_sizes_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
+    words = ("profile", "--rate", "2999", "--call-graph", "dwarf", "--out", "x", "--", str(work), "1000000")
+    done = subprocess.run(
+        [sys.executable, "-m", "nodewise", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
+    )
+    assert done.returncode == 2 and "x/perf.data: File too large" in done.stderr and "ulimit -f" in done.stderr
+
+
+def test_a_page_that_cannot_be_written_costs_itself_only(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodewise_here: Command
+) -> None:
+    assert nodewise_here("profile", "--out", "x", "--", str(work), "200000").returncode == 0
+
+    def full(path: Path, content: object) -> None:
+        raise StoreError(f"cannot write {path}: No space left on device", "free some")
+
+    monkeypatch.setattr("nodewise.base.files.write_whole", full)
+    done = nodewise_here("profile", "--read", "x")
+    assert done.returncode == 2 and "nodewise profile --read x writes the page" in done.stderr
+    assert "self  95% interval" in done.stderr
+    done = nodewise_here("profile", "--read", "x", "--json")
+    assert done.returncode == 2 and json.loads(done.stdout)["report"] is None

@@ -3,6 +3,10 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 from nodewise.api.suite_file import find_suite, read_suite
 from nodewise.base.errors import InputError
 from tests.cli.conftest import Command
+from tests.cli.small_disk import on_small_disk
 
 SUITE = """
 [defaults]
@@ -211,3 +216,59 @@ def test_exports_of_what_measures_nothing_are_refused(nodewise: Command, project
     done = nodewise("suite", "list", "--export-junit", "j.xml")
     assert done.returncode == 2 and "would do nothing" in done.stderr
     assert nodewise("suite", "run", "--export-junit", "none/j.xml").returncode == 2
+
+
+TWO = """
+[defaults]
+runs = 6
+[command.first]
+run = "true"
+[command.second]
+run = "sleep 0.02"
+"""
+
+
+def test_a_full_disk_ends_it_with_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text(TWO)
+    words = ("suite", "run", "--accept-disturbed", "--file", str(tmp_path / "nodewise.toml"), "--out", "x")
+    code, out, err, listed = on_small_disk(tmp_path, "200k", 184, *words)
+    assert code == 2 and "x/second/question.json: No space left" in err
+    assert out.splitlines()[1].startswith("first ") and "second" not in out
+    assert "--resume" in err and "samples.jsonl" in listed
+
+
+def test_no_job_is_handed_in_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    code, _, err, _ = on_small_disk(tmp_path, "100k", 100, "tune", "--submit", "--out", "x", "--", "true")
+    assert code == 2 and "No space left" in err
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_an_end_in_its_midst_shows_the_rows_that_are_there(tmp_path: Path, as_json: list[str]) -> None:
+    (tmp_path / "nodewise.toml").write_text(TWO.replace("0.02", "5"))
+    words = ["suite", "run", *as_json, "--accept-disturbed", "--out", "x"]
+    command = [sys.executable, "-m", "nodewise", *words]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _there(tmp_path / "x/second/question.json", process)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert b"--resume" in err and str(tmp_path / "x").encode() in err
+    # what is cut off is no JSON for a program
+    assert out == b"" if as_json else out.splitlines()[1].startswith(b"first ")
+
+
+def test_an_end_after_its_last_verdict_waits_for_the_rows(tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text(TWO)
+    command = [sys.executable, "-m", "nodewise", "suite", "run", "--json", "--accept-disturbed", "--out", "x"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _there(tmp_path / "x/second/verdict.json", process)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=100)
+    assert process.returncode in (130, -signal.SIGTERM)
+    assert [row["name"] for row in json.loads(out)["rows"]] == ["first", "second"]
+
+
+def _there(path: Path, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 60
+    while not path.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)

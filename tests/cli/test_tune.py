@@ -184,3 +184,9 @@ def test_a_directory_that_holds_an_experiment_is_not_overwritten(nodewise: Comma
     first = nodewise("tune", "--max-runs", "20", "--out", "x", "--json", "--", "true")
     assert first.returncode == 0
     _fails(nodewise("tune", "--out", "x", "--", "true"), "holds an experiment already")
+
+
+@pytest.mark.parametrize("wrong", [("--axes", "nonsense"), ("--max-runs", "3")])
+def test_what_was_asked_wrongly_is_said_alone(nodewise: Command, wrong: tuple[str, ...]) -> None:
+    done = nodewise("tune", *wrong, "--", "true")
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("error: ")

@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from nodewise.api.given import Duration, StrPath, seconds_of, split_variables
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
+from nodewise.base.escaping import one_line
 from nodewise.isolation.prepare import isolation_kind
 from nodewise.runner.isolation import PROCESS, Isolation, read_isolation
 from nodewise.runner.launcher import RunOptions
@@ -161,12 +162,12 @@ def choose_run(
         raise InputError(f"--cwd: no such directory: {folder}")
     if source is not None and (source.is_dir() or not os.access(source, os.R_OK)):
         raise InputError(f"--input: cannot read {source}", "name a file; without --input there is nothing to read")
-    patterns = {**(metrics or {}), **({"work": work} if work else {})}
+    patterns = {**{one_line(name): p for name, p in (metrics or {}).items()}, **({"work": work} if work else {})}
     if cost_per_core and not cost:
         raise InputError(
             "--cost-per-core says how --cost is meant", "give the price of an hour of the machine: --cost 3.2/h"
         )
-    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
+    objective = Objective(one_line(maximize or minimize or SECONDS.metric), bool(maximize))
     price = parse_price(cost, cost_per_core) if cost else None
     asked = {o.metric: o for o in map(_shown, [*([COST] if price else []), *show])}
     asked.pop(objective.metric, None)
@@ -253,6 +254,7 @@ def _size(given: int | str) -> int:
 
 def _shown(text: str) -> Objective:
     """A metric to show: less of it is better, or more where it is a rate or ends in `:max`."""
+    text = one_line(text)
     name, sign, direction = text.rpartition(":")
     if sign and direction in ("min", "max") and name:
         return Objective(name, direction == "max")

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodewise.api.stored_profile import KEPT, RECORDING, SPIED, Kept, read_recordings
-from nodewise.base.errors import InputError
-from nodewise.base.files import write_within
+from nodewise.api.stored_profile import KEPT, RECORDING, SPIED, Kept, read_recordings, recordings_in
+from nodewise.base.errors import InputError, ProgramError, StoreError
+from nodewise.base.files import no_room, store_error, write_within
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_bytes
 from nodewise.machine.sources import load_machine
@@ -33,6 +35,7 @@ _COSTLY_RATE, _HIGHEST_RATE = 1000, 100_000
 #: A recording that may become larger is warned of before.
 _LARGE = 1 << 30
 _SECONDS_EXPECTED = 60.0
+_SMALLER = "--max-size and a lower --rate make it smaller"
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def prepare_profile(
     py_spy = find_py_spy(inherited) if python is not None and not python.shows_perf else None
     if off_cpu or chains is not None or most_bytes:
         py_spy = None
+    if (full := no_room(folder)) is not None:
+        raise full
     notes = traps(program, folder, inherited, command, python, py_spy is not None)
     if outside := chosen_ranks.outside(setting.ranks) if at else []:
         notes.append(f"there are {setting.ranks} ranks, and none of the number {', '.join(map(str, outside[:8]))}")
@@ -132,7 +137,10 @@ def _warnings(recording: Recording) -> list[str]:
 
 
 def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Profiled:
-    """What was recorded, after the program ended with that code; it is kept in the folder. Raises ProgramError where nothing was."""
+    """What was recorded, after the program ended with that code; `keep_profile` keeps it.
+
+    Raises ProgramError where nothing was, StoreError where there was no room for it.
+    """
     recording = prepared.recording
     perf = recording.perf if isinstance(recording, Recording) else None
     kept = Kept(
@@ -149,6 +157,32 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         perf=perf.version if perf is not None else recording.version if isinstance(recording, PySpy) else "",
         notes=prepared.notes,
     )
-    profiled = read_recordings(prepared.folder, kept, recording.most_bytes if isinstance(recording, Recording) else 0)
-    write_within(prepared.folder, KEPT, json.dumps(encode(profiled.result), indent=1) + "\n")
-    return profiled
+    full = _cut_short(prepared)
+    if full is None:
+        # whoever breaks off the reading can have it read later
+        write_within(prepared.folder, KEPT, json.dumps(encode(kept), indent=1) + "\n")
+    try:
+        most = recording.most_bytes if isinstance(recording, Recording) else 0
+        profiled = read_recordings(prepared.folder, kept, most)
+    except ProgramError as problem:
+        if full is None:
+            raise
+        raise StoreError(f"the recording is cut short: {full.what}", f"{full.hint}; {_SMALLER}") from problem
+    if full is None:
+        return profiled
+    short = f"the recording was cut short, what came later is missing: {full.what}"
+    return replace(profiled, result=replace(profiled.result, notes=(*profiled.result.notes, short)))
+
+
+def _cut_short(prepared: Prepared) -> StoreError | None:
+    """Why a recording had no room to end well; None where it had."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for path in recordings_in(prepared.folder).values():
+        if limit != resource.RLIM_INFINITY and path.stat().st_size >= limit:
+            return store_error(path, OSError(errno.EFBIG, os.strerror(errno.EFBIG)))
+    return no_room(prepared.folder)
+
+
+def keep_profile(profiled: Profiled, folder: Path) -> None:
+    """Write what a recording shows beside it. Raises StoreError."""
+    write_within(folder, KEPT, json.dumps(encode(profiled.result), indent=1) + "\n")

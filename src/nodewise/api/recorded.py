@@ -12,6 +12,7 @@ from typing import Any
 from nodewise.api.given import seconds_of
 from nodewise.base.arguments import checked_arguments
 from nodewise.base.errors import InputError
+from nodewise.base.escaping import one_line
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.runner.same_output import SameOutput, same_output_from_json
 
@@ -49,7 +50,7 @@ def plain_how(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("expect", "work") & found.keys():
         found[name] = text_of(found[name])
     if "metrics" in found:
-        found["metrics"] = {name: text_of(pattern) for name, pattern in found["metrics"].items()}
+        found["metrics"] = {one_line(name): text_of(pattern) for name, pattern in found["metrics"].items()}
     for name in ("env", "limits") & found.keys():
         found[name] = {key: str(value) for key, value in found[name].items()}
     for name in ("show", "over_ranks", "isolation") & found.keys():

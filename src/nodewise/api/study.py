@@ -94,6 +94,7 @@ def prepare_study(
         blocks=FULL_BLOCKS if full else min(blocks, _QUICK_BLOCKS) if quick else blocks,
         seconds=_QUICK_S if quick else _USUAL_S,
         firm=quick or budget is not None,
+        quick=quick,
         full=full,
         limit_s=_QUICK_S if quick and budget is None else None,
         only=tuple(only),

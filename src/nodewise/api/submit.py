@@ -13,6 +13,7 @@ from nodewise.api.command_line import tune_line
 from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Values, words_of
 from nodewise.api.options import HowToRun, choose_run
 from nodewise.base.errors import InputError
+from nodewise.base.files import no_room
 from nodewise.jobs.submission import (
     LOG,
     SUBMIT,
@@ -86,6 +87,10 @@ def _handed(
     command: str,
     array: Array | None = None,
 ) -> Submitted:
+    there = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
+    if (full := no_room(there)) is not None:
+        # its job would wait in the queue for nothing
+        raise full
     nodewise = (sys.executable, "-m", "nodewise")
     own = folder if array is None else task_folder(folder)
     text = job_text(own, folder.name, str(Path.cwd()), (*nodewise, *first), (*nodewise, *again), command)

@@ -15,7 +15,7 @@ from nodewise.api.given import Share, StrPath
 from nodewise.api.measuring import unless_interrupted
 from nodewise.api.options import choose_run
 from nodewise.api.suite_file import Case, Suite, find_suite, read_suite, this_host
-from nodewise.base.errors import InputError, NodewiseError
+from nodewise.base.errors import InputError, NodewiseError, StoreError
 from nodewise.experiments.contenders import make_contenders
 from nodewise.experiments.progress import Note, Progress
 from nodewise.runner.launcher import RunOptions
@@ -41,12 +41,13 @@ def run_suite(
     asked: Sequence[str] = (),
     progress: Callable[[Progress], None] = unheard,
     note: Notify = unheard,
+    each: Callable[[SuiteRow], None] = unheard,
 ) -> SuiteVerdict:
     """Measure cases one after the other, each in a folder below `out`, against that of its name below `baseline`.
 
     With `resume` one whose folder is there goes on where it was; what is finished is judged again, and not measured.
-    One that fails is a row that says so. Raises InputError where `baseline` holds none of them, StoreError, and
-    KeyboardInterrupt on Ctrl-C.
+    One that fails is a row that says so; `each` is called with every row once it is there. Raises InputError where `baseline`
+    holds none of them, StoreError where what is measured cannot be kept, and KeyboardInterrupt on Ctrl-C.
     """
     host = this_host()
     mine = [case for case in cases if case.is_for(host)]
@@ -75,9 +76,13 @@ def run_suite(
                     progress,
                     note,
                 )
+            except StoreError:
+                # it would be no better for those that follow
+                raise
             except NodewiseError as problem:
                 error = problem.what
         rows.append(_row(case, out / case.folder, verdict, gate, error, why))
+        each(rows[-1])
         if verdict is not None:
             unless_interrupted(verdict.stopped, out)
     left_out = tuple(case.name for case in cases if case not in mine)

@@ -16,6 +16,7 @@ from typing import Any
 
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
+from nodewise.base.escaping import one_line
 from nodewise.base.meant import meant
 from nodewise.tuning.custom import put_in
 
@@ -202,7 +203,7 @@ def _cases(path: Path, at: str, name: str, table: Mapping[str, Any]) -> list[Cas
             how["stdin"] = str(path.absolute().parent / how["stdin"])
         found.append(
             Case(
-                name=" ".join([name, *(f"{k}={v}" for k, v in values.items())]),
+                name=one_line(" ".join([name, *(f"{k}={v}" for k, v in values.items())])),
                 command=put_in(table["run"], values),
                 values=values,
                 about=table.get("about", ""),

@@ -3,16 +3,64 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 _LIKE_CTRL_C = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _AT_ONCE_S = 0.1
+#: How long what was measured has to be told in, once an end was asked for: who reads it may not read at all.
+_TO_TELL_S = 5.0
+
+
+class _Telling:
+    """Whether an end that is asked for waits until the answer is told."""
+
+    def __init__(self) -> None:
+        self.free()
+
+    def free(self) -> None:
+        """From now on it ends at once."""
+        self.answered: Callable[[], bool] = lambda: False
+        self.asked = self.late = False
+
+    def waits(self, number: int) -> bool:
+        """Whether the end asked for by this signal waits. To be called where the signal is handled."""
+        if self.late or not self.answered():
+            return False
+        if not self.asked:
+            self.asked = True
+            # of the threading module's own a handler may not start one: what it interrupts may hold the locks
+            _thread.start_new_thread(self._hurry, (number, self.answered, threading.main_thread().ident or 0))
+        return True
+
+    def _hurry(self, number: int, answered: Callable[[], bool], main: int) -> None:
+        time.sleep(_TO_TELL_S)
+        if self.answered is answered:
+            self.late = True
+            # what waits in the kernel hears it, too
+            signal.pthread_kill(main, number)
+
+
+_telling = _Telling()
+
+
+def tell_first(answered: Callable[[], bool]) -> None:
+    """An end that is asked for once there is an answer (`answered`, which a signal's handler calls) waits until `told`, five seconds at most."""
+    _telling.free()
+    _telling.answered = answered
+
+
+def told() -> bool:
+    """The answer is told, or never will be: from now on asking for an end ends at once. Whether it was asked for meanwhile."""
+    asked = _telling.asked
+    _telling.free()
+    return asked
 
 
 @contextmanager
@@ -27,10 +75,11 @@ def ended_like_ctrl_c() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < _AT_ONCE_S:
+        if now - last < _AT_ONCE_S and not _telling.late:
             return
         last = now
-        raise KeyboardInterrupt
+        if not _telling.waits(number):
+            raise KeyboardInterrupt
 
     def once_more(unraisable: sys.UnraisableHookArgs) -> None:
         nonlocal last
@@ -55,6 +104,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
     try:
         yield
     finally:
+        told()
         sys.unraisablehook = dropped
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import lru_cache
 from typing import Any
 
 from nodewise.base.late import late
@@ -40,6 +41,12 @@ def harmless(text: str) -> str:
 def visible(text: str) -> str:
     """The text in one line that can only be read: what a terminal would act upon as `\\x1b`, stray bytes as `\\xff`."""
     return _ACTING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", escaped(text))
+
+
+@lru_cache(maxsize=1 << 12)
+def one_line(name: str) -> str:
+    """A name as it is known from where it comes in: what is called by it stands in lines of text, tables and rows."""
+    return visible(name)
 
 
 def escaped_all(value: Any) -> Any:

@@ -7,12 +7,15 @@ import contextlib
 import errno
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 from nodewise.base.errors import StoreError
 from nodewise.base.escaping import SHOWN
 from nodewise.base.late import late
 
+#: In bytes: less than this is no room for what programs record.
+_ROOM = 1 << 16
 #: The name of a file that is being written, with the process that writes it.
 _PART = late(r"\..+\.(?P<pid>\d+)\.part")
 
@@ -31,6 +34,17 @@ def store_error(path: Path, problem: OSError) -> StoreError:
         errno.EEXIST: "there is a file of that name: choose another directory with --out",
     }
     return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
+
+
+def no_room(folder: Path) -> StoreError | None:
+    """Why nothing of some size can be written into a folder; None where it can."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\0" * _ROOM)
+            file.flush()
+    except OSError as problem:
+        return store_error(folder, problem)
+    return None
 
 
 def make_directory(path: Path) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from nodewise.base.ends import deaf
+from nodewise.base.ends import deaf, tell_first, told
 from nodewise.base.errors import NodewiseError, StoreError
 from nodewise.base.escaping import visible
 from nodewise.cli.wrapping import print_wrapped
@@ -28,14 +28,19 @@ _WIDE = 140
 def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
     """Measuring: whatever ends it early, Ctrl-C (and what is like it) or an error, says where the runs are.
 
-    With `wait` it begins once no other experiment runs on this machine.
+    Once all runs are made, an end that is asked for waits until `hand_out` has told what came of them. With `wait` it begins once
+    no other experiment runs on this machine.
     """
+    from nodewise.records.experiment import is_measured
+
+    whole = folder.absolute()
+    tell_first(lambda: is_measured(whole))
     try:
         _check_output()
         with _turn() if wait else nullcontext():
             yield
     except KeyboardInterrupt:
-        _print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
+        print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
         raise
     except NodewiseError as problem:
         kept = _whereabouts(folder, kind)
@@ -44,7 +49,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         raise
     except BaseException:
         if kept := _whereabouts(folder, kind):
-            _print_note(kept)
+            print_note(kept)
         raise
 
 
@@ -67,37 +72,56 @@ def hand_out(
     answer: Callable[[], None],
     as_json: Callable[[Path | None], None] | None,
     file: TextIO | None = None,
+    again: str | None = None,
 ) -> None:
     """Print the answer of the experiment in `folder`, and write its page: one that cannot be written costs itself only.
 
-    For people the answer comes first, `as_json` is handed the page's path, None where there is none. Raises NodewiseError
-    for a page that cannot be written, with how to get it later.
+    For people the answer comes first, `as_json` is handed the page's path, None where there is none. `again` is the command that
+    writes the page once more, where that is not `nodewise report`. Raises NodewiseError for a page that cannot be written, with
+    how to get it later.
     """
     from nodewise.runner.launch import quoted
 
     page = None
-    again = f"nodewise report {quoted(str(folder))}"
-    if as_json is None:
-        with _perhaps_unread(again):
-            answer()
-            # a pipe or a file would have it at the very end only
-            sys.stdout.flush()
+    again, shows = (
+        (again, "") if again else (f"nodewise report {quoted(str(folder))}", ", and with --text shows the answer")
+    )
     try:
+        if as_json is None:
+            with _perhaps_unread(again):
+                answer()
+                # a pipe or a file would have it at the very end only
+                sys.stdout.flush()
+        # who has asked for an end by now has waited for the answer, and waits for no page
+        if told():
+            raise KeyboardInterrupt
         page = write_page(folder)
     except KeyboardInterrupt:
-        _print_note(f"interrupted while the page was being written: {again} writes it")
+        if as_json is not None:
+            _hand_json(as_json, None, again)
+        print_note(f"interrupted before the page was written: {again} writes it{shows}")
         raise
     except NodewiseError as problem:
+        if as_json is not None:
+            _hand_json(as_json, None, again)
         kept = f"the answer is kept: {again} writes the page"
         problem.hint = f"{problem.hint}; {kept}" if problem.hint else kept
         raise
-    finally:
-        if as_json is not None:
-            with _perhaps_unread(again):
-                as_json(page)
-                sys.stdout.flush()
-    if as_json is None:
+    if as_json is not None:
+        _hand_json(as_json, page, again)
+    else:
         print(f"report    {visible(str(page))}", file=file or sys.stdout)
+
+
+def _hand_json(as_json: Callable[[Path | None], None], page: Path | None, again: str) -> None:
+    """Print it whole, also where an end is asked for meanwhile: half of it is worth nothing."""
+    tell_first(lambda: True)
+    try:
+        with _perhaps_unread(again):
+            as_json(page)
+            sys.stdout.flush()
+    finally:
+        told()
 
 
 @contextmanager
@@ -109,7 +133,7 @@ def _perhaps_unread(again: str) -> Iterator[None]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-        _print_note(f"nobody reads the output any more; the answer is kept: {again} shows it")
+        print_note(f"nobody reads the output any more; the answer is kept: {again} shows it")
 
 
 def _whereabouts(folder: Path, kind: str) -> str:
@@ -144,7 +168,8 @@ def _waiting(who: str) -> None:
     print(f"waiting for {who}", file=sys.stderr, flush=True)
 
 
-def _print_note(text: str) -> None:
+def print_note(text: str) -> None:
+    """Print what is said of an end that came early."""
     # said whole, also where the one who waits asks once more
     with deaf():
         print(f"\n{text}", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ import pkgutil
 import re
 import resource
 import sys
+import threading
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,11 +42,14 @@ SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Other
 _FEWEST_FILES = 64
 #: Python with NumPy and a thread of its own for each processor.
 _LEAST_MEMORY = 256 << 20
+#: With fewer allowed it is tried whether there are enough.
+_MANY_PROCESSES = 1024
 _LONGEST_SHOWN = 120
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "the quota is used up: free some space",
+    errno.EFBIG: "a file size limit (ulimit -f) is in force: raise it",
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
     errno.ENFILE: "too many files are open on this machine",
     errno.ENOMEM: "the system is short of memory",
@@ -252,15 +256,49 @@ def _missing(words: list[str]) -> tuple[str, str] | None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
         return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"
-    memory, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
-        least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
-        return f"only {memory >> 20} MiB of address space may be used, and {least}", "raise it: ulimit -v unlimited"
+    for limit, what, letter in (
+        (resource.RLIMIT_AS, "address space", "v"),
+        (resource.RLIMIT_DATA, "memory for data", "d"),
+    ):
+        memory, _ = resource.getrlimit(limit)
+        if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
+            least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
+            return (
+                f"only {memory >> 20} MiB of {what} may be used, and {least}",
+                f"raise it: ulimit -{letter} unlimited",
+            )
+    processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if processes != resource.RLIM_INFINITY and processes < _MANY_PROCESSES and not _can_start(_needed_processes()):
+        few = f"you may have no more than {processes} processes at once, and nodewise needs {_needed_processes()} besides those that run"
+        return few, "raise it: ulimit -u, or end some of yours"
     try:
         Path.cwd()
     except OSError as problem:
         return f"the current directory cannot be used: {problem.strerror}", "it was removed, or may not be entered: cd"
     return None
+
+
+def _needed_processes() -> int:
+    """The threads of what NumPy computes with, one for each processor but for the first, and the runner, its guard and a program."""
+    return len(os.sched_getaffinity(0)) + 2
+
+
+def _can_start(count: int) -> bool:
+    """Whether so many threads, which are counted as processes, can be had at once."""
+    go_on = threading.Event()
+    started = []
+    try:
+        for _ in range(count):
+            thread = threading.Thread(target=go_on.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        return False
+    finally:
+        go_on.set()
+        for thread in started:
+            thread.join()
+    return True
 
 
 def _run(words: list[str]) -> int:

@@ -33,6 +33,7 @@ class ProgressLine:
     def __enter__(self) -> ProgressLine:
         if self._console.is_terminal:
             self._live.start()
+            self._live.update(Text("starting"))
         return self
 
     def __exit__(

@@ -121,7 +121,7 @@ class CompareQuestion:
         return {
             "kind": self.kind,
             "contenders": [
-                {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
+                {"name": c.setting.key, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
             ],
             "command": [c.text for c in self.contenders],
@@ -216,6 +216,7 @@ class Comparer:
                 else:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
+            writer.end_runs()
             found = read_experiment(question.out)
             verdict = compare_verdict(found, stopped, self._besides)
             verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))

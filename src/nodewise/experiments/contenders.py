@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from nodewise.base.errors import InputError
+from nodewise.base.escaping import one_line
 from nodewise.experiments.target import resolve_command
 from nodewise.runner.isolation import PROCESS, Isolation
 from nodewise.runner.setting import Setting
@@ -196,7 +197,8 @@ def make_contenders(
         shell = "sh"
     contenders: list[Contender] = []
     taken: set[str] = set()
-    for text, given, values, steps in found:
+    for text, called, values, steps in found:
+        given = one_line(called)
         name, number = given, 1
         while name in taken:
             number += 1

@@ -133,6 +133,7 @@ def measure_roofline(
         except (KeyboardInterrupt, InputError):
             writer.discard()
             raise
+        writer.end_runs()
         left_out += _failed(kernels, chosen)
         result = roofline_verdict(threads, roofs, chosen, left_out, made, meter.seconds)
         writer.store_result({"result": encode(result)})

@@ -134,6 +134,7 @@ class Scaler:
                 if not self._good and self._writer.earlier is None:
                     self._writer.discard()
                 raise
+            self._writer.end_runs()
             if not self._good:
                 raise self._nothing(next(iter(self._failed.values()), "the budget ended first"))
             verdict = judge_scale(read_experiment(question.out), stopped)

@@ -67,7 +67,7 @@ class StudyQuestion:
     `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
     contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
     fewer, and no block begins that would end after so many seconds. Where it is `full` all blocks are made, however long they
-    take, and that is said after the first. `out` is the directory
+    take, and that is said after the first; `quick` is named where it would help and was not asked for. `out` is the directory
     that keeps the runs, `resume` goes on with what it holds. With `accept_disturbed` blocks decide that something disturbed.
     """
 
@@ -77,6 +77,7 @@ class StudyQuestion:
     blocks: int = _MOST
     seconds: float = 120.0
     firm: bool = False
+    quick: bool = False
     full: bool = False
     limit_s: float | None = None
     seed: int = 0
@@ -224,6 +225,7 @@ class _Run:
             except InputError:
                 self._give_up(writer)
                 raise
+            writer.end_runs()
             self._other_load = [n.sentence for n in writer.note_neighbours()]
             quota = self._machine.limits.cpu_quota
             keep_what_was_measured(
@@ -333,7 +335,7 @@ class _Run:
             if whole_s > question.seconds or question.full:
                 self._note(
                     f"{self._needed} blocks of {many} contenders take about {format_seconds(whole_s)}; "
-                    "--only names fewer, --quick ends within a minute"
+                    f"--only names fewer{'' if question.quick else ', --quick ends within a minute'}"
                 )
             return
         if block.whole and before_s + _WARM * whole_s <= question.seconds:
@@ -344,7 +346,7 @@ class _Run:
         raise InputError(
             f"the budget is too small: {ran}, and {self._needed} runs of each are needed",
             f"give {'more than ' if block.stopped else ''}--budget {whole_duration(whole_s)}, "
-            "fewer contenders with --only, or --quick",
+            f"fewer contenders with --only{'' if question.quick else ', or --quick'}",
         )
 
     def _judged(self, stopped: str) -> StudyVerdict:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
@@ -121,10 +122,10 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
             self._begin()
-            try:
+            stopped = "interrupted"
+            with contextlib.suppress(KeyboardInterrupt):
                 stopped = self._answer()
-            except KeyboardInterrupt:
-                stopped = "interrupted"
+            self._writer.end_runs()
             verdict = tune_verdict(read_experiment(question.out), stopped)
             return replace(verdict, notes=(*verdict.notes, *self._writer.conclude(encode(verdict))))
 
@@ -250,8 +251,7 @@ class Tuner:
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
         search = GridSearch if self._question.sweep else GuidedSearch
-        priors = [prior for _, prior in self._priors]
-        self._search = search(space, self._question.seed, guesses, apart=apart, earlier=priors)
+        self._search = search(space, self._question.seed, guesses, apart=apart, earlier=[p for _, p in self._priors])
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         try:
             return self._decided()

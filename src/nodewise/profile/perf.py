@@ -123,5 +123,7 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         yield from child.stdout
         problem = child.stderr.read()
     if child.returncode:
-        first = next((line for line in problem.splitlines() if line.strip()), "no reason given")
+        # of the settings that it is not to read perf complains, too
+        lines = [line for line in problem.splitlines() if line.strip() and os.devnull not in line]
+        first = lines[0] if lines else "no reason given"
         raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.base.escaping import one_line
 from nodewise.base.shapes import ShapeError, fit, shown
 from nodewise.runner.objective import Objective
 from nodewise.runner.ranks import rank_from_json
@@ -79,10 +80,15 @@ class Records(Sequence[Record]):
     def append(self, line: Mapping[str, Any]) -> None:
         """Add what `Writer` wrote of a sample. Raises ShapeError where it is no such line; then nothing is added."""
         plain = [_number(line, name) for name in _PLAIN]
-        place = (_text(line, "setting"), _text(line, "phase"), _count(line, "block"), _count(line, "position"))
+        place = (
+            one_line(_text(line, "setting")),
+            _text(line, "phase"),
+            _count(line, "block"),
+            _count(line, "position"),
+        )
         spent = _number(line, "spent_s", 0.0)
         source = _text(line, "source", "wall")
-        named = [(g, n, v) for g in _GROUPS if g in line for n, v in _numbers(line, g)]
+        named = [(g, one_line(n), v) for g in _GROUPS if g in line for n, v in _numbers(line, g)]
         rest = {k: fit(line[k], shape, k) for k, shape in _REST.items() if line.get(k)}
         if line.get("ranks"):
             rest["ranks"] = [rank_from_json(part).to_json() for part in fit(line["ranks"], list[Any], "ranks")]

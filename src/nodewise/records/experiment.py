@@ -50,6 +50,8 @@ SCHEMA = 1
 _MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
+#: Those of which all runs are made, and only the answer is still to be told.
+_MEASURED: set[Path] = set()
 #: The folder with what fresh processes have to call, where functions are compared.
 CALLS = "calls"
 #: The file with the answer of the baseline's first run, where answers are compared.
@@ -120,6 +122,11 @@ def is_own(path: Path) -> bool:
     return path.absolute() in _OWN
 
 
+def is_measured(path: Path) -> bool:
+    """Whether this process has made all the runs of the experiment in a directory (a whole path), and works out its answer or has it."""
+    return path in _MEASURED
+
+
 class Writer:
     """The one writer of an experiment's directory; a second one is refused.
 
@@ -178,6 +185,7 @@ class Writer:
             os.close(self._samples)
             raise
         _OWN.add(path.absolute())
+        _MEASURED.discard(path.absolute())
         self._running = Running(str(self._question["kind"]), path)
         self._running.enter()
 
@@ -305,6 +313,10 @@ class Writer:
                 self._seen.append(one)
                 self._append(json.dumps({"type": "neighbour", **self._veil.masks.masked(asdict(one))}) + "\n")
         return self._seen
+
+    def end_runs(self) -> None:
+        """No more runs are made: what is left is to judge them, and to say what came of it."""
+        _MEASURED.add(self.path.absolute())
 
     def store_result(self, result: dict[str, Any]) -> None:
         """Store what was found, and was not read from the records. Raises StoreError."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
+from nodewise.base.escaping import one_line
 from nodewise.base.shapes import Amount, Count, NotNegative, Positive, Scalar, ShapeError, Within, fit
 from nodewise.machine.model import machine_from_json
 from nodewise.records.commit import Commit
@@ -112,9 +113,25 @@ def check_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], list[st
             del kept[name]
             lost.append(str(problem))
     machine_from_json(kept.get("machine"), "machine")
+    kept = named_in_one_line(kept)
     if kind.check is not None:
         kind.check(kept)
     return kept, lost
+
+
+def named_in_one_line(question: dict[str, Any]) -> dict[str, Any]:
+    """A question that was checked, with the names that stand in lines and tables: of commands and of metrics."""
+    named = dict(question)
+    if contenders := named.get("contenders"):
+        named["contenders"] = [{**one, "name": one_line(one["name"])} for one in contenders]
+    if objective := named.get("objective"):
+        named["objective"] = {**objective, "metric": one_line(objective["metric"])}
+    if shown := named.get("shown"):
+        also = [{**one, "metric": one_line(one["metric"])} for one in shown["metrics"]]
+        named["shown"] = {**shown, "metrics": also, "currency": one_line(shown["currency"])}
+    if isinstance(metrics := (named.get("how") or {}).get("metrics"), Mapping):
+        named["how"] = {**named["how"], "metrics": {one_line(str(name)): p for name, p in metrics.items()}}
+    return named
 
 
 def check_contenders(question: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from nodewise.base.bounded_json import open_regular, parse_json
-from nodewise.base.escaping import visible
+from nodewise.base.escaping import one_line, visible
 from nodewise.base.shapes import ShapeError, Within, fit
 from nodewise.records.columns import Records
 from nodewise.records.secret_file import Through
@@ -115,7 +115,7 @@ class Lines:
     def _take(self, line: dict[str, Any]) -> None:
         kind = fit(line.get("type"), str, "type")
         if kind == "sample":
-            name = fit(line.get("setting"), str, "setting")
+            name = one_line(fit(line.get("setting"), str, "setting"))
             left_out = self._known is not None and name not in self._known
             if left_out:
                 self._left_out[name] = self._left_out.get(name, 0) + 1
@@ -128,7 +128,7 @@ class Lines:
         elif kind == "differs":
             self._take_difference(fit(line, _Late))
         elif kind == "plan":
-            plan: Plan = fit(line, Plan)
+            plan: Plan = _in_one_line(fit(line, Plan))
             if not plan.looks or list(plan.looks) != sorted(set(plan.looks)):
                 raise ShapeError("looks", "they are no numbers that grow")
             # going on from a file writes its plans once more
@@ -169,6 +169,12 @@ class Lines:
                 f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used"
             )
         return remarks
+
+
+def _in_one_line(plan: Plan) -> Plan:
+    """Settings by the names that their keys are."""
+    ablations = {axis: one_line(key) for axis, key in plan.ablations.items()}
+    return replace(plan, candidate=one_line(plan.candidate), ablations=ablations)
 
 
 def read_lines(path: Path, known: frozenset[str] | None = None, through: Through | None = None) -> Lines:

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.escaping import one_line
 from nodewise.base.masking import shell_text
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict, ContenderSummary
 from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
@@ -38,9 +39,9 @@ def label(values: Mapping[str, Any]) -> str:
         if axis == "threads":
             words.append(f"{value} thread{'s' * (value != 1)}")
         elif axis == "placement":
-            words.append("left to the system" if value == "os" else str(value))
+            words.append("left to the system" if value == "os" else one_line(str(value)))
         elif value != "default":
-            words.append(f"{axis} {value}")
+            words.append(one_line(f"{axis} {value}"))
     return ", ".join(words)
 
 
@@ -52,7 +53,7 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
         return _brief(_apart({key: label(s.values) for key, s in settings.items()}, settings))
-    names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
+    names = {key: ", ".join(one_line(f"{k}={v}") for k, v in s.values.items()) for key, s in settings.items()}
     if not all(names.values()) or len(set(names.values())) < len(names):
         lines = {key: shell_text(key) for key in settings}
         names = _shortened(lines)
@@ -174,6 +175,9 @@ def sample_rows(
     else:
         chosen = np.arange(at.size)
     marked, phases, phase_codes = records.marked, records.phases, records.phase_codes
+    if experiment.question.get("kind") == RUN:
+        # one command is compared with nothing
+        phases = [RUN if phase == COMPARE else phase for phase in phases]
     labels = labels_of(experiment)
     names = records.keys
     rows = []

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from nodewise.base.bounded_json import bounded, parse_json
+from nodewise.base.escaping import one_line
 from nodewise.base.shapes import shown
 from nodewise.runner.patterns import PatternError, limited
 
@@ -90,7 +91,7 @@ def read_protocol(lines: Sequence[str], misplaced: str = "") -> Reported:
         if claim is not None:
             verified = claim and verified is not False
         for name, value in record.items():
-            number = _number(value)
+            number, name = _number(value), one_line(name)  # noqa: PLW2901
             if len(name) > _LONGEST_NAME:
                 return Reported(
                     problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:_SHOWN]}"

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError
+from nodewise.base.escaping import one_line
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.placement.memory import MODES
@@ -195,7 +196,7 @@ def read_over_ranks(texts: Sequence[str]) -> OverRanks:
                 f"--over-ranks {text!r} does not say what becomes of the ranks' numbers",
                 f"write one of {', '.join(known)}, or of a single metric: NAME=sum",
             )
-        named[name] = known[how]
+        named[one_line(name)] = known[how]
     return OverRanks(named.pop("", "max"), named)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from nodewise.base.escaping import one_line
 from nodewise.base.shapes import Scalar, ShapeError, fit
 from nodewise.placement.memory import MODES, MemoryPolicy
 from nodewise.runner.isolation import Isolation, check_isolation
@@ -51,7 +52,7 @@ class Setting:
     @property
     def key(self) -> str:
         """A stable name: its own, or `threads=183 placement=balanced`, or `baseline`."""
-        return self.name or " ".join(f"{k}={v}" for k, v in self.values.items()) or BASELINE
+        return one_line(self.name or " ".join(f"{k}={v}" for k, v in self.values.items())) or BASELINE
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment that the program gets."""

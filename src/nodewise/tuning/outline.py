@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodewise.base.escaping import one_line
 from nodewise.records.earlier import Earlier
 from nodewise.search.space import Axis
 
@@ -37,8 +38,8 @@ def named_values(axis: Axis) -> str:
     """The values of an axis in words, the program's own first; of many only the ends."""
     if axis.ordered and len(axis.values) > _MOST_NAMED:
         return f"{axis.values[0]} to {axis.values[-1]} (now {axis.default})"
-    others = [str(v) for v in axis.values if v != axis.default]
+    others = [one_line(str(v)) for v in axis.values if v != axis.default]
     shown = (
         others if len(others) < _MOST_NAMED else [*others[: _MOST_NAMED - 2], f"{len(others) - _MOST_NAMED + 2} more"]
     )
-    return ", ".join([f"{axis.default} (now)", *shown])
+    return ", ".join([f"{one_line(str(axis.default))} (now)", *shown])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nodewise.base.escaping import one_line
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import BASELINE
 from nodewise.search.failures import fails_more
@@ -30,7 +31,7 @@ def shared_failures(experiment: Experiment, candidate: str) -> list[str]:
         failed, runs = (sum(others[key][i] for key in shared) for i in (0, 1))
         if failed and failed == sum(f for f, _ in others.values()):
             notes.append(
-                f"other settings with {name}={value} failed in {failed} of {runs} runs, and none without it: "
+                f"other settings with {one_line(f'{name}={value}')} failed in {failed} of {runs} runs, and none without it: "
                 "more runs would show whether this one does, too"
             )
     return notes

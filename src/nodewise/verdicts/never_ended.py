@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.escaping import one_line
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import BASELINE
@@ -82,7 +83,7 @@ def _how(experiment: Experiment, keys: Iterable[str]) -> str:
 
 
 def _named(items: tuple[tuple[str, Any], ...]) -> str:
-    return " with ".join(f"{name}={value}" for name, value in items)
+    return " with ".join(one_line(f"{name}={value}") for name, value in items)
 
 
 def _blamed(experiment: Experiment) -> list[tuple[tuple[tuple[str, Any], ...], list[str]]]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures as specifications: compared with Altair's schema, and small however many runs there are."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from nodewise.report.figures.charting import scale_around
 from nodewise.report.figures.experiment import make_figures
 from nodewise.report.pages import bundle
 from nodewise.report.pages.write import write_page
+from nodewise.report.tables import sample_rows
+from nodewise.verdicts.compare import RUN
 from nodewise.verdicts.stored import read_stored
 from tests.experiments.test_compare import Stream, _question, _times
 from tests.report.pages.test_tune import _experiment
@@ -52,3 +55,11 @@ def test_the_script_made_at_build_time_can_stand_in_a_page() -> None:
 def test_a_scale_holds_its_values_and_begins_below_zero_only_where_they_do(low: float, high: float) -> None:
     begin, end = scale_around(low, high)["domain"]
     assert begin <= low <= high < end and (begin >= 0 or low < 0)
+
+
+def test_a_single_command_is_run_and_compared_with_nothing(tmp_path: Path) -> None:
+    compare(_question(tmp_path, ["a"], most=8, fewest=1, warmup=1, kind=RUN), Stream(_times(a=1.0)))
+    found = read_stored(tmp_path / "x")
+    assert {row["phase"] for row in sample_rows(found.experiment)} == {"warm-up", "run"}
+    text = json.dumps([chart.to_dict() for chart in make_figures(found.experiment, found.verdict).values()])
+    assert '"run"' in text and '"compare"' not in text

@@ -157,3 +157,16 @@ def test_pictures_of_every_page(browser: Browser, page_of: PageOf, tmp_path: Pat
         content = target.read_bytes()
         assert struct.unpack(">I", content[16:20]) == (width,) and len(content) > 10_000
     page.close()
+
+
+@pytest.mark.parametrize("kind", ["tune", "study"])
+def test_no_figure_waits_for_a_frame(browser: Browser, page_of: PageOf, kind: str) -> None:
+    page = browser.new_page(viewport={"width": 900, "height": 600})
+    # as in the background, and where a page is printed or pictured as soon as it is loaded
+    page.add_init_script("window.requestAnimationFrame = () => 0")
+    page.goto(page_of(kind).as_uri(), wait_until="load")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.figure')].every((f) => f.querySelector('svg'))", timeout=20_000
+    )
+    assert page.locator(".figure").count() > 0
+    page.close()

@@ -136,8 +136,10 @@ def command(
 
     Exits as COMMAND does.
     """
+    from nodewise.api.profile import keep_profile
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
+    from nodewise.cli.keeping import hand_out
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
     from nodewise.profile.stacks import summed
@@ -161,18 +163,26 @@ def command(
         profiled, folder = read_profile(stored), stored
     else:
         profiled, folder = _record(words, rate, chains, off_cpu, ranks, max_size, out, as_json)
-    page = folder / "report.html"
-    write_whole(page, profile_page(profiled, before))
     result = profiled.result
-    if collapsed is not None:
-        write_whole(collapsed, collapsed_text(summed(profiled.samples)))
-    if speedscope is not None:
-        write_whole(speedscope, speedscope_text(by_thread(profiled), result.rate, " ".join(result.command)))
-    if as_json:
-        print(json.dumps(encode(result, report=page), indent=1))
-    else:
+
+    def write_page(folder: Path) -> Path:
+        if stored is None:
+            keep_profile(profiled, folder)
+        if collapsed is not None:
+            write_whole(collapsed, collapsed_text(summed(profiled.samples)))
+        if speedscope is not None:
+            write_whole(speedscope, speedscope_text(by_thread(profiled), result.rate, " ".join(result.command)))
+        write_whole(page := folder / "report.html", profile_page(profiled, before))
+        return page
+
+    def answer() -> None:
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
-        print(f"{profile_text(result, top, width)}\nreport    {page}", file=sys.stderr)
+        print(profile_text(result, top, width), file=sys.stderr)
+
+    def print_json(page: Path | None) -> None:
+        print(json.dumps(encode(result, report=page), indent=1))
+
+    hand_out(folder, write_page, answer, print_json if as_json else None, sys.stderr, _again(folder))
     if result.exit_code and stored is None:
         raise click.exceptions.Exit(result.exit_code)
 
@@ -229,10 +239,12 @@ def _record(
     quiet: bool,
 ) -> tuple[Profiled, Path]:
     from nodewise.api.profile import conclude_profile, prepare_profile
-    from nodewise.api.stored_profile import recordings_in
+    from nodewise.api.stored_profile import KEPT, recordings_in
+    from nodewise.base.ends import tell_first
     from nodewise.base.files import make_directory
     from nodewise.base.units import parse_bytes
     from nodewise.cli.experiments import place_for_command
+    from nodewise.cli.keeping import print_note
 
     most = parse_bytes(max_size, "--max-size") if max_size else 0
     folder = place_for_command(words, _FOLDER) if out is None else out
@@ -244,8 +256,21 @@ def _record(
     for note in prepared.notes:
         print(f"note      {note}", file=sys.stderr)
     begin = time.monotonic()
-    status = _run(prepared, quiet)
-    return conclude_profile(prepared, time.monotonic() - begin, status), folder
+    try:
+        status = _run(prepared, quiet)
+        profiled = conclude_profile(prepared, time.monotonic() - begin, status)
+        tell_first(lambda: True)
+    except KeyboardInterrupt:
+        kept = f"the recording is kept: {_again(folder)} reports it"
+        print_note(f"interrupted: {kept if (folder / KEPT).exists() else 'nothing was recorded to its end'}")
+        raise
+    return profiled, folder
+
+
+def _again(folder: Path) -> str:
+    from nodewise.runner.launch import quoted
+
+    return f"nodewise profile --read {quoted(str(folder))}"
 
 
 def _run(prepared: Prepared, quiet: bool) -> int:

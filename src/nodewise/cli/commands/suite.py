@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodewise.base.errors import InputError
+from nodewise.base.ends import deaf, tell_first, told
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, result_place
@@ -23,7 +24,7 @@ from nodewise.cli.options import disturbed_option
 
 if TYPE_CHECKING:
     from nodewise.api.suite_file import Case, Suite
-    from nodewise.verdicts.suite import SuiteVerdict
+    from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 
 SECTION = "Measure"
 _ACTIONS = ("run", "list", "check")
@@ -181,20 +182,31 @@ def command(
         refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "ci"))
         _submit(folder, sbatch, array, resume is not None)
         return ExitCode.WELL
-    verdict = _run(suite, cases, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
-    for name, target in targets.items():
-        write_suite_export(name, verdict, target)
-    if as_json:
-        from nodewise.verdicts.encoding import encode
-
-        print(json.dumps(encode(verdict), indent=1))
-    elif STDOUT not in targets.values():
-        _show(verdict)
-    tell_ci(ci, lambda name: suite_text(name, verdict), aside=as_json or STDOUT in targets.values())
+    quiet = as_json or STDOUT in targets.values()
+    verdict = _run(
+        suite, cases, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None, quiet
+    )
+    _hand_out(verdict, targets, as_json, quiet, ci)
     code = _code(verdict, fail_if_slower is not None, undecided == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
     return code
+
+
+def _hand_out(verdict: SuiteVerdict, targets: dict[str, Path], as_json: bool, quiet: bool, ci: str | None) -> None:
+    """The rows, and what they are exported to."""
+    if as_json:
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps(encode(verdict), indent=1))
+    elif not quiet:
+        _show(verdict)
+    sys.stdout.flush()
+    for name, target in targets.items():
+        write_suite_export(name, verdict, target)
+    tell_ci(ci, lambda name: suite_text(name, verdict), aside=quiet)
+    if told():
+        raise KeyboardInterrupt
 
 
 def _read(file: Path | None) -> Suite:
@@ -218,26 +230,50 @@ def _run(
     accept_disturbed: bool,
     folder: Path,
     resume: bool,
+    quiet: bool,
 ) -> SuiteVerdict:
+    """Measure it; what ends it early leaves the rows that are there, and says how to go on."""
     from nodewise.api.suite import run_suite
+    from nodewise.api.suite_file import this_host
     from nodewise.cli.experiments import print_note
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.budget import Budget
+    from nodewise.records.experiment import is_measured
+    from nodewise.runner.launch import quoted
+    from nodewise.verdicts.suite import SuiteVerdict
 
-    with ProgressLine(Budget(None)) as line:
-        return run_suite(
-            suite,
-            cases,
-            folder,
-            baseline=baseline,
-            any_machine=any_machine,
-            threshold=threshold,
-            accept_disturbed=accept_disturbed,
-            resume=resume,
-            asked=("nodewise", *sys.argv[1:]),
-            progress=line.show,
-            note=print_note,
-        )
+    rows: list[SuiteRow] = []
+    last = [folder / case.folder for case in cases if case.is_for(this_host())][-1:]
+    tell_first(lambda: all(map(is_measured, last)))
+    try:
+        with ProgressLine(Budget(None)) as line:
+            return run_suite(
+                suite,
+                cases,
+                folder,
+                baseline=baseline,
+                any_machine=any_machine,
+                threshold=threshold,
+                accept_disturbed=accept_disturbed,
+                resume=resume,
+                asked=("nodewise", *sys.argv[1:]),
+                progress=line.show,
+                note=print_note,
+                each=rows.append,
+            )
+    except (KeyboardInterrupt, StoreError) as end:
+        with deaf():
+            if rows and not quiet:
+                _show(SuiteVerdict("suite", str(suite.file), tuple(rows), (), None))
+                sys.stdout.flush()
+            samples = [folder / case.folder / "samples.jsonl" for case in cases]
+            begun = any(path.exists() and path.stat().st_size for path in samples)
+            kept = f"what was measured is kept: the same command with --resume {quoted(str(folder))} instead of --out goes on"
+            if isinstance(end, StoreError):
+                end.hint = "; ".join(filter(None, (end.hint, kept if begun else "")))
+            else:
+                print(f"\ninterrupted: {kept if begun else 'nothing was measured'}", file=sys.stderr, flush=True)
+        raise
 
 
 def _as_job(submit: str | None, on: str | None, array: str | None) -> str | None:

@@ -34,6 +34,7 @@ from nodewise.runner.same_output import Kind
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
     from nodewise.api.tune import Tuning
+    from nodewise.tuning.outline import Outline
 
 
 SECTION = "Measure"
@@ -231,12 +232,16 @@ def command(
     question = tuning.question
     if script is not None and script[1] is not None:
         check_target(script[1], "--script")
-    if not as_json:
-        introduce(question)
     if dry_run:
         _dry(tuning, as_json)
         return
-    announce = (lambda _: None) if as_json else print_outline
+
+    def announce(outline: Outline) -> None:
+        # not before the first run: what is wrong with what was asked is said alone
+        if not as_json:
+            introduce(question)
+            print_outline(outline)
+
     with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
         verdict = tuning.answer(line.show, print_note, announce, since_start_s())
 
@@ -301,13 +306,14 @@ def _submit(
 def _dry(tuning: Tuning, as_json: bool) -> None:
     """One run, and what would be done."""
     from nodewise.cli.outputs.outline import outline_output
-    from nodewise.cli.tune_text import print_outline, too_small
+    from nodewise.cli.tune_text import introduce, print_outline, too_small
     from nodewise.verdicts.encoding import encode
 
     outline = tuning.preview(print_note)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
+        introduce(tuning.question)
         print_outline(outline)
         if short := too_small(outline):
             print(f"budget    {short}")

@@ -37,8 +37,22 @@ _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanc
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
 #: More lines than this cannot be distinguished; a name that is longer stands below the figure.
 _MOST_LINES, _LONG = 8, 30
-_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "reduce": "#009e73", "confirm": ACCENT, "compare": ACCENT}
-_SHAPES = {"warm-up": "square", "search": "cross", "reduce": "diamond", "confirm": "circle", "compare": "circle"}
+_PHASES = {
+    "warm-up": "#767676",
+    "search": "#56b4e9",
+    "reduce": "#009e73",
+    "confirm": ACCENT,
+    "compare": ACCENT,
+    "run": ACCENT,
+}
+_SHAPES = {
+    "warm-up": "square",
+    "search": "cross",
+    "reduce": "diamond",
+    "confirm": "circle",
+    "compare": "circle",
+    "run": "circle",
+}
 
 
 def _rounded(value: float) -> float:
