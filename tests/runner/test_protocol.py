@@ -8,11 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
-from nodewise.runner import patterns
-=======
 from nodewise.base.escaping import one_line
->>>>>>> faults
+from nodewise.runner import patterns
 from nodewise.runner.marks import find_marks
 from nodewise.runner.protocol import read_metrics, read_protocol
 from nodewise.runner.sample import Sample, sample_from_json
