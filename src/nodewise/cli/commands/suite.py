@@ -145,6 +145,8 @@ def command(
 
     Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
+    from nodewise.api.suite_check import check_cases, only_by_running
+
     suite = _read(file)
     cases = suite.chosen(names, tags)
     if action != "run":
@@ -157,6 +159,8 @@ def command(
                 *exports,
             ),
         )
+        if action == "check":
+            check_cases(suite, cases)
         if as_json:
             from nodewise.verdicts.encoding import encode
 
@@ -164,7 +168,11 @@ def command(
         elif action == "list":
             _list(cases)
         else:
-            print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and nothing is wrong with them")
+            open_ = only_by_running(suite, cases)
+            wrong = "what can be seen before they run is right" if open_ else "nothing is wrong with them"
+            print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and {wrong}")
+            for line in open_:
+                print(f"note: {line}")
         return ExitCode.WELL
     if any_machine:
         refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
@@ -175,6 +183,7 @@ def command(
                 f"--resume: there is no directory {resume}", "name the --out of the suite that was cut off"
             )
     # whether they can be written is to be known before the time is spent
+    check_cases(suite, cases)
     targets = asked_exports(exports, as_json)
     folder = (result_place(out, "suite") if resume is None else resume).absolute()
     if (sbatch := _as_job(submit, on, array)) is not None:
