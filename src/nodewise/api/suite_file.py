@@ -209,7 +209,9 @@ def _cases(path: Path, lines: SuiteLines, at: str, name: str, table: Mapping[str
         how = {_HOW[key]: value for key, value in table.items() if key in _HOW and value not in ({}, "")}
         for metric, pattern in how.get("metrics", {}).items():
             if not isinstance(pattern, str):
-                raise InputError(f"{lines.at(f'{at}.metric.{metric}', f'{_DEFAULTS}.metric.{metric}')}: a pattern is needed, not {pattern!r}")
+                raise InputError(
+                    f"{lines.at(f'{at}.metric.{metric}', f'{_DEFAULTS}.metric.{metric}')}: a pattern is needed, not {pattern!r}"
+                )
         how["cwd"] = os.path.normpath(path.absolute().parent / table.get("cwd", "."))
         if "stdin" in how:
             how["stdin"] = str(path.absolute().parent / how["stdin"])

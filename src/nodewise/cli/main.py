@@ -22,7 +22,7 @@ import click
 import nodewise
 from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
-from nodewise.base.escaping import SHOWN
+from nodewise.base.escaping import SHOWN, in_quotes
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.installed import entry_points_of
 from nodewise.base.late import late
@@ -200,9 +200,9 @@ def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
 def _complain(what: str, hint: str | None = None) -> None:
     # where nobody can hear it the exit code is all there is
     with contextlib.suppress(OSError):
-        print(f"error: {what}", file=sys.stderr)
+        print(f"error: {in_quotes(what)}", file=sys.stderr)
         if hint:
-            print(f"\nhint: {hint}", file=sys.stderr)
+            print(f"\nhint: {in_quotes(hint)}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:

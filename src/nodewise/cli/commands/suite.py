@@ -145,7 +145,7 @@ def command(
 
     Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
-    from nodewise.api.suite_check import check_cases, only_by_running
+    from nodewise.api.suite_check import check_cases
 
     suite = _read(file)
     cases = suite.chosen(names, tags)
@@ -159,20 +159,7 @@ def command(
                 *exports,
             ),
         )
-        if action == "check":
-            check_cases(suite, cases)
-        if as_json:
-            from nodewise.verdicts.encoding import encode
-
-            print(json.dumps([encode(case) for case in cases], indent=1))
-        elif action == "list":
-            _list(cases)
-        else:
-            open_ = only_by_running(suite, cases)
-            wrong = "what can be seen before they run is right" if open_ else "nothing is wrong with them"
-            print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and {wrong}")
-            for line in open_:
-                print(f"note: {line}")
+        _show_file(suite, cases, action, as_json)
         return ExitCode.WELL
     if any_machine:
         refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
@@ -204,6 +191,26 @@ def command(
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
     return code
+
+
+def _show_file(suite: Suite, cases: tuple[Case, ...], action: str, as_json: bool) -> None:
+    """List the commands, or say whether they are right. Raises InputError for what is not."""
+    from nodewise.api.suite_check import check_cases, only_by_running
+
+    if action == "check":
+        check_cases(suite, cases)
+    if as_json:
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps([encode(case) for case in cases], indent=1))
+    elif action == "list":
+        _list(cases)
+    else:
+        open_ = only_by_running(suite, cases)
+        wrong = "what can be seen before they run is right" if open_ else "nothing is wrong with them"
+        print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and {wrong}")
+        for line in open_:
+            print(f"note: {line}")
 
 
 def _read(file: Path | None) -> Suite:
