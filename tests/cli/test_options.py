@@ -354,3 +354,22 @@ def test_where_writes_no_file_called_as_its_next_word(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nodewise", "where", "--json", "--", "echo", "said"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("{") and done.stderr.startswith("said\n") and list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_is_named_and_its_unit_may_be_small(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "--limit AS: not a size: 'x'" in _said(["run", "--limit", "AS=x", "--", "true"], capfd)
+    from nodewise.api.options import choose_run
+
+    assert choose_run(limits={"AS": "64k", "NOFILE": "2kib"}).options.limits == {"AS": 64 << 10, "NOFILE": 2 << 10}
+
+
+def test_a_study_that_is_typed_as_a_command_is_meant(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "no such command: latency; is `nodewise study latency` meant?" in _said(["latency"], capfd)
+
+
+def test_figures_make_no_directories_above_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from tests.verdicts.cases import Runs, compared
+
+    compared(tmp_path / "x", {"./a": Runs(1.0), "./b": Runs(1.5)})
+    assert "--png: no such directory" in _said(["report", str(tmp_path / "x"), "--png", str(tmp_path / "a/b")], capfd)
+    assert not (tmp_path / "a").exists()
