@@ -71,6 +71,8 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         study_governors(HERE, change=True, only=("powersave",), out=out, root=root)
     with pytest.raises(InputError, match="only run where they may be set"):
         study_governors(HERE, change=False, only=("powersave",), out=out, root=root)
+    with pytest.raises(InputError, match="only run where they may be set"):
+        study_governors(HERE + 1, change=False, only=("nope",), quick=True, out=out, root=root)
     assert not out.exists() and _line(root) == "schedutil"
 
 

@@ -79,6 +79,18 @@ def test_each_reason_has_what_helps(number: int, hint: str) -> None:
     assert store_error(Path("x"), OSError("odd")).what == "cannot write x: odd"
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS, errno.ENOTDIR])
+def test_of_a_file_that_was_named_another_name_helps(number: int) -> None:
+    hint = store_error(Path("x"), OSError(number, os.strerror(number)), named=True).hint or ""
+    assert "name another file" in hint and "--out" not in hint and "kept" not in hint
+
+
+def test_a_drawing_on_a_full_disk_does_not_speak_of_out() -> None:
+    with pytest.raises(StoreError) as told:
+        write_whole(Path("/dev/full"), "x")
+    assert told.value.hint == "free some space, or name another file"
+
+
 def test_directories_are_made_with_those_above_them(tmp_path: Path) -> None:
     make_directory(tmp_path / "a/b")
     make_directory(tmp_path / "a/b")

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.base.escaping import unmarked
 from nodewise.cli.colours import coloured, wants_colour
 
 
 def test_the_word_that_is_said_has_its_colour_and_nothing_else() -> None:
     text = "ratio     1.5× (1.4–1.6) faster\n          or undecided\nnote      slower\nlaunch    ./faster\npair      no difference"
-    assert coloured(text).split("\n") == [
+    assert unmarked(coloured(text)).split("\n") == [
         "ratio     1.5× (1.4–1.6) \x1b[1;32mfaster\x1b[0m",
         "          or \x1b[1;33mundecided\x1b[0m",
         "note      slower",

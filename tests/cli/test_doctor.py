@@ -9,10 +9,15 @@ from tests.started import started
 
 
 def test_programs_that_are_missing_have_their_package(tmp_path: Path) -> None:
-    (tmp_path / "g++").write_text("")
-    (tmp_path / "g++").chmod(0o755)
+    for name, text in {
+        "g++": "#!/bin/sh\n",
+        "srun": "#!/bin/sh\necho srun: fatal: no configuration >&2\nexit 1\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
     parts = {part.name: part for part in diagnose({"PATH": str(tmp_path)}).parts}
     assert (parts["g++"].state, parts["g++"].found, parts["g++"].remedy) == (WORKS, str(tmp_path / "g++"), "")
+    assert parts["srun"].state == OFF and parts["srun"].found.endswith("--version fails: srun: fatal: no configuration")
     assert parts["perf"].state == MISSING and "linux-perf" in parts["perf"].remedy
     assert all(bool(part.remedy) == (part.state != WORKS) and part.found for part in parts.values())
     assert {part.state for part in parts.values()} <= {WORKS, MISSING, OFF}

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
+from nodewise.base.escaping import painted
 from nodewise.base.masking import Masks
 from nodewise.cli.masked_terminal import hide, masked_terminal, shown
+from tests.cli.conftest import Command
 
 SECRET = "hunter2-Zq9"
 
@@ -66,9 +68,26 @@ def test_one_value_has_one_name_in_what_is_printed_and_in_what_is_written(capsys
     assert Masks(environment={}).masked(["--password", third])[1] == "<masked:PASSWORD>"
 
 
-def test_a_terminal_obeys_nothing_of_a_record_but_colours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_obeys_nothing_of_others_not_even_colours(capsys: pytest.CaptureFixture[str]) -> None:
     with masked_terminal(["confirm"]):
         print("host: \x1b]0;pwn\x07\x1b[2JHOST\r\u202e, \x1b[32mfaster\x1b[0m\tand so on")
+        print(painted("slower", "1;31"), "a \x1b[8mname\x1b[0m")
         assert shown("a\x1b[2Kb") == "a\\x1b[2Kb"
     told = capsys.readouterr().out
-    assert told == "host: \\x1b]0;pwn\\x07\\x1b[2JHOST\\r\\u202e, \x1b[32mfaster\x1b[0m\tand so on\n"
+    assert told == "host: \\x1b]0;pwn\\x07\\x1b[2JHOST\\r\\u202e, \\x1b[32mfaster\\x1b[0m\tand so on\n" + (
+        "\x1b[1;31mslower\x1b[0m a \\x1b[8mname\\x1b[0m\n"
+    )
+
+
+def test_what_a_failed_program_printed_is_not_obeyed(nodewise_here: Command) -> None:
+    done = nodewise_here("run", "--", "printf", r"\033[8mhidden\033[0m; exit 3")
+    assert "\x1b" not in done.stdout + done.stderr
+    failed = nodewise_here("run", "--", "sh", "-c", r"printf '\033[8mhidden\033[0m'; exit 3")
+    assert failed.returncode == 2 and "\\x1b[8mhidden" in failed.stderr and "\x1b" not in failed.stderr
+    named = nodewise_here("compare", "-n", "a\x1b[8mhidden", "--runs", "2", "true", "true")
+    assert "\x1b" not in named.stdout + named.stderr and "a\\x1b[8mhidden" in named.stdout
+
+
+def test_a_stray_byte_is_shown_alike_in_quotes(nodewise_here: Command) -> None:
+    done = nodewise_here("place", "comp\udcff")
+    assert done.returncode == 2 and "comp\\xff" in done.stderr and "udcff" not in done.stderr

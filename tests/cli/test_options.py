@@ -317,7 +317,59 @@ def test_what_is_none_is_reported_alike(words: list[str], what: str, capfd: pyte
     assert what in _said(words, capfd)
 
 
+def test_every_option_of_a_file_or_folder_refuses_an_empty_word() -> None:
+    """An unset "$DIR" would otherwise mean the current directory; of --same-output nothing means all that is printed."""
+    own = {"_Path", "_Place"}
+    taken = {
+        (command, spelling)
+        for command, spelling, option in _options()
+        if any(word in (option.metavar or "") for word in ("DIR", "FILE", "PATH", "MACHINE", "SNAPSHOT"))
+        and type(option.type).__name__ not in own
+    }
+    assert {spelling for _, spelling in taken} == {"--same-output", "--script"}
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["run", "--out", "", "--", "true"], "--out"),
+        (["compare", "--out", "", "true", "false"], "--out"),
+        (["tune", "--out=", "--", "true"], "--out"),
+        (["profile", "--out", "", "--", "true"], "--out"),
+        (["compare", "--export-csv", "", "true", "false"], "--export-csv"),
+        (["run", "--cwd", "", "--", "true"], "--cwd"),
+        (["report", ""], "DIRECTORY"),
+        (["history", "--store", ""], "--store"),
+        (["place", "--machine", "", "--svg", "x.svg"], "--machine"),
+        (["fleet", "", ""], "DIR"),
+    ],
+)
+def test_an_empty_word_names_no_file_and_no_folder(
+    words: list[str], name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert f"{name} is empty, and names nothing" in _said(words, capfd)
+
+
 def test_where_writes_no_file_called_as_its_next_word(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nodewise", "where", "--json", "--", "echo", "said"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("{") and done.stderr.startswith("said\n") and list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_is_named_and_its_unit_may_be_small(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "--limit AS: not a size: 'x'" in _said(["run", "--limit", "AS=x", "--", "true"], capfd)
+    from nodewise.api.options import choose_run
+
+    assert choose_run(limits={"AS": "64k", "NOFILE": "2kib"}).options.limits == {"AS": 64 << 10, "NOFILE": 2 << 10}
+
+
+def test_a_study_that_is_typed_as_a_command_is_meant(capfd: pytest.CaptureFixture[str]) -> None:
+    assert "no such command: latency; is `nodewise study latency` meant?" in _said(["latency"], capfd)
+
+
+def test_figures_make_no_directories_above_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from tests.verdicts.cases import Runs, compared
+
+    compared(tmp_path / "x", {"./a": Runs(1.0), "./b": Runs(1.5)})
+    assert "--png: no such directory" in _said(["report", str(tmp_path / "x"), "--png", str(tmp_path / "a/b")], capfd)
+    assert not (tmp_path / "a").exists()

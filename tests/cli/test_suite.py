@@ -154,6 +154,50 @@ def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, told: st
 
 
 @pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("budget = 'x'", "nodewise.toml:4: command.a.budget: 'x'"),
+        ("timeout = 'soon'", "nodewise.toml:4: command.a.timeout: 'soon'"),
+        ("metric = {m = '('}", "nodewise.toml:4: command.a.metric.m: '(' is no regular expression"),
+        ("launcher = 'foo'\nranks = 2", "nodewise.toml:4: command.a.launcher: no such launcher: 'foo'"),
+        ("ranks = 2", "nodewise.toml:4: command.a.ranks: "),
+        ("cwd = '/nonexistent'", "nodewise.toml:4: command.a.cwd: no such directory: /nonexistent"),
+        ("input = 'none'", "nodewise.toml:4: command.a.input: cannot read "),
+        ("runs = 0", "nodewise.toml:4: command.a.runs: at least one run is needed"),
+        ("minimize = 'cost'", "nodewise.toml:4: command.a.minimize: what a run costs is not known"),
+        ("minimize = 'a'\nmaximize = 'b'", "nodewise.toml:5: command.a.maximize: minimize is given, too"),
+        ("[command.a.env]\n'x=y' = 3", "nodewise.toml:5: command.a.env: "),
+        ("[defaults]\nbudget = 'x'", "nodewise.toml:6: defaults.budget: 'x'"),
+    ],
+)
+@pytest.mark.parametrize("action", ["check", "run"])
+def test_what_cannot_be_used_is_refused_before_anything_runs(
+    nodewise: Command, tmp_path: Path, action: str, value: str, told: str
+) -> None:
+    own = f"run = 'true'\n{value}" if "[" in value else f"{value}\nrun = 'true'"
+    (tmp_path / "nodewise.toml").write_text(f"[command.first]\nrun = 'touch ran'\n[command.a]\n{own}\n")
+    done = nodewise("suite", action)
+    assert done.returncode == 2, done.stdout
+    assert told in " ".join(done.stderr.split())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_of_another_machine_or_built_is_not_asked_for(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text(
+        "[command.a]\nrun = 'true'\ncwd = 'none'\nlauncher = 'foo'\nranks = 2\nmachines = ['no-such-*']\n"
+        "[command.b]\nrun = 'true'\nbuild = 'mkdir made'\n[command.c]\nrun = 'true'\ncwd = 'made'\n"
+    )
+    assert nodewise("suite", "check").returncode == 0
+
+
+def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text("[command.a]\nrun = './a 1'\nminimize = 'nope'\n")
+    done = nodewise("suite", "check")
+    assert "nothing is wrong" not in done.stdout
+    assert "nodewise.toml:3: command.a.minimize: no pattern of metric reads nope: whether ./a itself" in done.stdout
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         (("run", "nup"), "has no command 'nup'; is nap meant?"),

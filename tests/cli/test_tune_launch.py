@@ -300,11 +300,18 @@ def test_scripts_are_printed_of_a_tune_and_of_a_program(nodewise: Command) -> No
     start = ("mpirun", "-n", "2", "./app", "$x")
     typed = nodewise("script", "--for", "pbs-alps", "--env", "A=b c", "--", *start).stdout
     assert "export A='b c'" in typed and typed.splitlines()[-1].endswith(" ./app '$x'")
+    elsewhere = nodewise("script", "--for", "slurm", "--", "./app", "3")
+    assert (
+        elsewhere.returncode == 0 and "no such program: ./app; the script starts it where it runs" in elsewhere.stderr
+    )
     for wrong, why in (
         (("--for", "cobalt", "--", "./app"), "no form of script"),
         (("--for", "sh"), "nothing to write a script of"),
         (("--for", "sh", "--timeout", "3s", "--", "./app"), "would do nothing"),
         (("--for", "sh", "--cwd", "/", "x"), "would do nothing"),
+        (("--for", "slurm", "tunde"), "tunde is neither the directory of an experiment nor a program here"),
+        (("--for", "slurm", "tunde/"), "tunde/ is neither the directory of an experiment nor a program here"),
+        (("--for", "slurm", "."), ". holds no experiment"),
     ):
         done = nodewise("script", *wrong)
         assert done.returncode == 2 and why in done.stderr

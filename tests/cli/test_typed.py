@@ -187,3 +187,9 @@ def test_a_program_called_like_a_unit_is_run(
 def test_without_a_command_there_is_help(nodewise_here: Command) -> None:
     done = nodewise_here()
     assert done.returncode == 0 and done.stdout == nodewise_here("--help").stdout and not done.stderr
+
+
+def test_a_program_that_is_not_there_is_called_so_among_several(nodewise_here: Command) -> None:
+    done = nodewise_here("compare", "true", "./nope")
+    assert done.returncode == 2 and "error: no such program: ./nope" in done.stderr
+    assert "input.dat is no command: each command is one text" in nodewise_here("compare", "true", "input.dat").stderr

@@ -305,7 +305,9 @@ def test_data_in_a_cache_are_bound_by_the_cache_at_their_own_working_set() -> No
     assert row.how == f"in the caches, {2 * kib} KiB at work as in the study"
 
 
-def test_the_size_of_bandwidths_arrays_keeps_to_a_budget() -> None:
+def test_the_size_of_bandwidths_arrays_keeps_to_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    # what is made up takes no time, also on a busy machine
+    monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: 0.0))
     machine = replace(load_machine(), caches=(Cache(3, "unified", 260 << 20, 64, (0,)),), memory_bytes=1 << 36)
     launcher = Bandwidths()
     asked = StudyQuestion(find_study("bandwidth"), {}, 1, blocks=6, seconds=15, firm=True, machine=machine)

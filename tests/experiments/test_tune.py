@@ -193,9 +193,20 @@ def test_a_first_run_that_cannot_fit_is_stopped_with_the_budget_that_would_do(tm
     launcher = Clocked(lambda _: 3600.0)
     with pytest.raises(InputError, match="stopped after 30") as caught:
         tune(_of_variable(tmp_path, Budget(120.0), "a"), launcher, clock=launcher.clock)
-    assert "--budget 7min30s" in (caught.value.hint or "")
+    assert "--budget 9min, such as 18min" in (caught.value.hint or "")
     assert launcher.spent_s <= 31
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("budget_s", [0.01, 0.1, 0.3])
+def test_a_tiny_budget_names_one_that_will_do(tmp_path: Path, budget_s: float) -> None:
+    """Also where it is spent before the first run."""
+    launcher = Clocked(lambda s: 0.04 if s.env.get("KNOB") else 0.05)
+    with pytest.raises(InputError, match="budget is too small: one run takes 5") as caught:
+        tune(_of_variable(tmp_path, Budget(budget_s), "a"), launcher, clock=launcher.clock, spent_s=0.05)
+    assert "give --budget 1s or more" in (caught.value.hint or "")
+    launcher = Clocked(lambda s: 0.04 if s.env.get("KNOB") else 0.05)
+    tune(_of_variable(tmp_path, Budget(1.0), "a"), launcher, clock=launcher.clock, spent_s=0.05)
 
 
 @pytest.mark.parametrize(("budget_h", "most_h"), [(1.0, 0.3), (3.0, 0.8), (10.0, 1.7), (13.0, 2.0)])

@@ -155,6 +155,22 @@ def test_another_schema_is_not_touched(place: str) -> None:
 
 
 @pytest.mark.long
+def test_an_older_schema_is_converted(place: str) -> None:
+    import psycopg
+
+    with Store(place) as store:
+        store.add([entry(1, 2.0)])
+    with psycopg.connect(place, autocommit=True) as own:
+        own.execute("DROP TABLE learned")
+        own.execute("UPDATE nodewise_schema SET version = 1")
+    with Store(place) as store, Store(place):
+        assert store.entry(1) == entry(1, 2.0)
+        assert store.learned("solver", ["libgomp"], "seconds", 3) == []
+    with psycopg.connect(place, autocommit=True) as own:
+        assert own.execute("SELECT version FROM nodewise_schema").fetchall() == [(database.SCHEMA,)]
+
+
+@pytest.mark.long
 def test_what_goes_wrong_on_it_is_one_message(place: str) -> None:
     import psycopg
 

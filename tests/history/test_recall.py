@@ -92,7 +92,7 @@ def test_put_in_again_it_is_there_once_and_cleared_it_is_gone(tmp_path: Path) ->
     assert recalled(place, ("solver",), HERE, "seconds", None) == ()
 
 
-def test_what_is_damaged_or_of_an_older_schema_is_said(tmp_path: Path) -> None:
+def test_what_is_damaged_or_of_an_unknown_schema_is_said(tmp_path: Path) -> None:
     place = _store(tmp_path / "h.sqlite", (1, "./solver a", _learned(), THERE))
     with sqlite3.connect(place) as own:
         own.execute("UPDATE learned SET surface = '{\"width\": 3}'")
@@ -100,8 +100,8 @@ def test_what_is_damaged_or_of_an_older_schema_is_said(tmp_path: Path) -> None:
         recalled(place, ("solver",), HERE, "seconds", None)
     assert "--rebuild" in (told.value.hint or "")
     with sqlite3.connect(place) as own:
-        own.execute("PRAGMA user_version = 1")
-    with pytest.raises(InputError, match="schema 1"):
+        own.execute("PRAGMA user_version = -1")
+    with pytest.raises(InputError, match="schema -1"):
         recalled(place, ("solver",), HERE, "seconds", None)
 
 

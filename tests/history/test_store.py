@@ -117,6 +117,63 @@ def test_another_schema_is_not_touched(place: str) -> None:
     assert "--rebuild" in str(problem.value.hint)
 
 
+def _of_schema_1(place: str) -> None:
+    """A history as the first schema kept it: what tunes have learned was not in it."""
+    with Store(place) as store:
+        store.add([entry(1, 2.0)])
+    with sqlite3.connect(place) as own:
+        own.execute("DROP TABLE learned")
+        own.execute("PRAGMA user_version = 1")
+
+
+def test_an_older_schema_is_converted_and_a_copy_kept(place: str) -> None:
+    _of_schema_1(place)
+    with Store(place, make=False) as store:
+        assert store.entry(1) == entry(1, 2.0)
+        store.add([entry(2, 3.0)])
+        assert store.learned("solver", ["libgomp"], "seconds", 3) == []
+    (kept,) = Path(place).parent.glob("*.old*")
+    with sqlite3.connect(kept) as own:
+        assert own.execute("PRAGMA user_version").fetchone() == (1,)
+        assert own.execute("SELECT count(*) FROM experiment").fetchone() == (1,)
+    with sqlite3.connect(place) as own:
+        assert own.execute("PRAGMA user_version").fetchone() == (database.SCHEMA,)
+
+
+def test_a_conversion_that_fails_leaves_all_as_it_was(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _of_schema_1(place)
+    added = (*database._ADDED[2], "CREATE TABLE experiment (id {id})")
+    monkeypatch.setitem(database._ADDED, 2, added)
+    with pytest.raises(StoreError):
+        Store(place)
+    monkeypatch.undo()
+    with sqlite3.connect(place) as own:
+        assert own.execute("PRAGMA user_version").fetchone() == (1,)
+    with Store(place) as store:
+        assert store.entry(1) == entry(1, 2.0)
+
+
+def test_several_convert_at_once(place: str) -> None:
+    _of_schema_1(place)
+    children = []
+    for number in range(8):
+        if not (child := os.fork()):
+            code = 1
+            try:
+                with Store(place) as store:
+                    store.add([entry(number, 1.0, f"./solver {number}")])
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+    with Store(place) as store:
+        assert len(store.keys()) == 9
+    assert len(list(Path(place).parent.glob("*.old*"))) == 1
+
+
 def test_a_database_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as own:

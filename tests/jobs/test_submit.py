@@ -103,6 +103,13 @@ def test_what_is_in_a_folder_goes_on_as_a_job(here: Path) -> None:
         (["tune", "--budgte", "3s", "--", "true"], "--budgte"),
         (["tune", "--submit", "--", "true"], "--submit of tune cannot be a job's"),
         (["compare", "--resume", "x", "true", "true"], "--resume of compare cannot be a job's"),
+        (["tune"], "there is no command to tune"),
+        (["run"], "there is no command to run"),
+        (["scale"], "there is no command to scale"),
+        (["run", "--", "./nope"], "no such program: ./nope"),
+        (["tune", "--", "OMP_NUM_THREADS=2", "no-such-program"], "no such program on PATH: no-such-program"),
+        (["compare", "true", "./nope 3"], "no such program: ./nope"),
+        (["study", "no-such-study"], "no-such-study"),
         (["--array", "0", "run", "--", "true"], "no number of tasks"),
         (["--sbatch", "partition long", "run", "--", "true"], "no options of sbatch"),
         (["--resume", "x", "run"], "run would do nothing"),
@@ -113,6 +120,12 @@ def test_what_cannot_be_a_job_is_said_before_one_is_handed_in(words: list[str], 
     done = nodewise(here, "submit", *words)
     assert done.returncode == 2 and what in done.stderr and "Traceback" not in done.stderr, done.stderr
     assert not (here / "sbatch").exists()
+
+
+def test_a_program_that_a_build_makes_need_not_be_there_yet(here: Path) -> None:
+    done = nodewise(here, "submit", "tune", "--build", "cp program made", "--max-runs", "20", "--", "./made")
+    assert done.returncode == 0, done.stderr
+    assert nodewise(here, "tune", "--submit", "--", "./nope").returncode == 2
 
 
 @pytest.fixture(scope="module")

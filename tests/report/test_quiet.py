@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.base.escaping import unmarked
 from nodewise.cli.outputs.quiet import quiet_output
 from nodewise.machine.surroundings import read_surroundings
 from nodewise.machine.watch import Busy, Interrupts, Watched, difference, look
@@ -245,7 +246,7 @@ def test_it_is_written_within_the_width_worst_first(tmp_path: Path) -> None:
     order = [line.split()[0] for line in text.splitlines() if line[:1].strip()]
     assert order == sorted(order, key=["NOISY", "note", "unknown", "ok"].index)
     assert "(as root)" in text and "put back" in text
-    assert "\x1b[" not in text and "\x1b[1;31mNOISY" in findings_text(found, colour=True)
+    assert "\x1b[" not in text and "\x1b[1;31mNOISY" in unmarked(findings_text(found, colour=True))
     assert "seen in" in findings_text([f for f in found if f.severity is OK], everything=True)
     assert re.fullmatch(r"2 noisy, 14 notes, \d unknown, \d+ ok", counts_text(found))
     assert "10 runs of each detect" in spins_text([spun(0)], resolutions([spun(0)]))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from nodewise.isolation.probe import working_way
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
 
+#: How long a program may take to tell its version.
+_ASK_S = 20.0
 #: Of a part that is here, that can be had, or that this system does not have.
 WORKS, MISSING, OFF = "works", "missing", "off"
 
@@ -47,6 +50,7 @@ class _Program:
     names: tuple[str, ...]
     needed_for: str
     package: str
+    remedy: str = "install it anew, or see what it says: it is there and does not start"
 
 
 _PROGRAMS = (
@@ -57,7 +61,12 @@ _PROGRAMS = (
     _Program(("git",), "history by commit", "git"),
     _Program(("mpirun.openmpi", "ompi_info"), "ranks by Open MPI", "openmpi-bin"),
     _Program(("mpiexec.mpich", "mpiexec.hydra"), "ranks by MPICH", "mpich"),
-    _Program(("srun",), "ranks by Slurm, tune --submit", "slurm-client"),
+    _Program(
+        ("srun",),
+        "ranks by Slurm, tune --submit",
+        "slurm-client",
+        "see that its configuration is found: SLURM_CONF, or /etc/slurm/slurm.conf",
+    ),
 )
 _PACKAGES = (
     ("nodewise-studies", "dgemm, hash, store and other studies", "pip install nodewise-studies"),
@@ -82,10 +91,25 @@ def diagnose(environment: Mapping[str, str] | None = None) -> Diagnosis:
 
 def _program(one: _Program, search: str) -> Part:
     path = next((found for name in one.names if (found := shutil.which(name, path=search))), None)
-    state = WORKS if path else MISSING
-    return Part(
-        one.names[0], one.needed_for, state, path or "not on PATH", "" if path else f"apt-get install {one.package}"
-    )
+    if path is None:
+        return Part(one.names[0], one.needed_for, MISSING, "not on PATH", f"apt-get install {one.package}")
+    if why := _failing(path):
+        return Part(one.names[0], one.needed_for, OFF, f"{path} --version fails: {why}", one.remedy)
+    return Part(one.names[0], one.needed_for, WORKS, path, "")
+
+
+def _failing(path: str) -> str:
+    """The last that a program says where it does not even tell its version; empty where it does."""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=_ASK_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it does not answer within {_ASK_S:g} s"
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    lines = [line for line in (done.stdout + b"\n" + done.stderr).decode(errors="replace").splitlines() if line.strip()]
+    return (lines[-1].strip() if lines else f"exit code {done.returncode}") if done.returncode else ""
 
 
 def _package(name: str, needed_for: str, remedy: str) -> Part:

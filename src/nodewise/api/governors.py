@@ -155,17 +155,17 @@ def study_governors(
 
 def _chosen(control: FrequencyControl | None, change: bool, only: Sequence[str]) -> tuple[list[str], list[str]]:
     """The governors that are compared, and what to say of that."""
+    if only and not change:
+        raise InputError(
+            "other governors are only run where they may be set",
+            "as root: `nodewise governors --change-governor --only …`",
+        )
     if control is None:
         return ["as it is"], [
             "no driver sets frequencies here, as in most virtual machines: what a governor does cannot be seen"
         ]
     notes = [] if control.counted else ["the kernel counts no changes of frequency here (module cpufreq_stats)"]
     if not change:
-        if only:
-            raise InputError(
-                "other governors are only run where they may be set",
-                "as root: `nodewise governors --change-governor --only …`",
-            )
         return [control.governor], [
             *notes,
             f"only {control.governor}, as it is set: --change-governor compares with others",

@@ -180,7 +180,7 @@ def choose_run(
         timeout_s=seconds_of(timeout, "--timeout") if timeout is not None else None,
         metrics={name: pattern_of(pattern, f"--metric {name}") for name, pattern in patterns.items()},
         expect=pattern_of(expect, "--expect") if expect is not None else None,
-        limits={name: _size(value) for name, value in (limits or {}).items()},
+        limits={name: _size(name, value) for name, value in (limits or {}).items()},
         price=price,
         needed=tuple(needed),
         over_ranks=read_over_ranks(over_ranks),
@@ -243,12 +243,12 @@ def pattern_of(given: str | re.Pattern[str], option: str) -> re.Pattern[str]:
         raise InputError(f"{option}: {given[:60]!r}… is nested too deeply, or repeats too often") from problem
 
 
-def _size(given: int | str) -> int:
-    match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", str(given))
+def _size(name: str, given: int | str) -> int:
+    match = re.fullmatch(r"(\d+)([KMGT]?)(?:I?B)?", str(given).upper())
     if not match:
-        raise InputError(f"not a size: {given!r}", "write it such as 4096, 512M or 2G (1024-based)")
+        raise InputError(f"--limit {name}: not a size: {given!r}", "write it such as 4096, 512M or 2G (1024-based)")
     if len(match[1]) > 20 or (size := int(match[1]) * _SIZES[match[2]]) > _LARGEST:
-        raise InputError(f"no limit is as large: {given!r}", f"the largest is {_LARGEST}")
+        raise InputError(f"--limit {name}: no limit is as large: {given!r}", f"the largest is {_LARGEST}")
     return size
 
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from nodewise.api.caller import question
 from nodewise.api.command_line import tune_line
 from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Values, words_of
-from nodewise.api.options import HowToRun, choose_run
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.files import no_room
 from nodewise.jobs.submission import (
@@ -27,10 +27,18 @@ from nodewise.jobs.submission import (
 )
 from nodewise.jobs.submission import submit as submit_job
 from nodewise.records.experiment import read_question
+from nodewise.runner.find_program import find_program
 from nodewise.verdicts.submitted import Submitted
 
 #: The words of a command for the folder that it keeps its runs in.
 Words = Callable[[Path], Sequence[str]]
+
+
+def check_starts(words: Sequence[str], run: RunChoice, build: str | None = None) -> None:
+    """Raises ProgramError for a program that is not there before a job waits in a queue to find that out; a `build` may make it yet."""
+    if build is None:
+        environment, program = with_variables(run, words)
+        find_program(program, environment.environment, run.options.cwd)
 
 
 def submit_suite(folder: Path, words: Words, options: str, array: Array | None = None) -> Submitted:
@@ -184,7 +192,9 @@ def submit(
     }
     if budget is None and max_runs is None:
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
-    line = tune_line(words_of(command), choose_run(**how).how, **given, same_output=same_output, tolerance=tolerance)
+    run = choose_run(**how)
+    check_starts(words_of(command), run, build)
+    line = tune_line(words_of(command), run.how, **given, same_output=same_output, tolerance=tolerance)
     if not line:
         raise InputError("a job is a command line, on which this cannot be said", "give plain values")
     at = line.index("tune") + 1

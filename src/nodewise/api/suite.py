@@ -14,6 +14,7 @@ from nodewise.api.compare import prepare_compare
 from nodewise.api.given import Share, StrPath
 from nodewise.api.measuring import unless_interrupted
 from nodewise.api.options import choose_run
+from nodewise.api.suite_check import check_cases
 from nodewise.api.suite_file import Case, Suite, find_suite, read_suite, this_host
 from nodewise.base.errors import InputError, NodewiseError, StoreError
 from nodewise.experiments.contenders import make_contenders
@@ -47,8 +48,10 @@ def run_suite(
 
     With `resume` one whose folder is there goes on where it was; what is finished is judged again, and not measured.
     One that fails is a row that says so; `each` is called with every row once it is there. Raises InputError where `baseline`
-    holds none of them, StoreError where what is measured cannot be kept, and KeyboardInterrupt on Ctrl-C.
+    holds none of them or a value of the file cannot be used, before anything runs, StoreError where what is measured cannot
+    be kept, and KeyboardInterrupt on Ctrl-C.
     """
+    check_cases(suite, cases)
     host = this_host()
     mine = [case for case in cases if case.is_for(host)]
     if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodewise.api.suite_lines import SuiteLines
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
@@ -65,6 +66,11 @@ class Case:
     how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def table(self) -> str:
+        """The table of the file that it stands in."""
+        return f"{_COMMANDS}.{self.name.partition(' ')[0]}"
+
+    @property
     def folder(self) -> str:
         """The name of the folder of its experiment."""
         return re.sub(r"[^A-Za-z0-9._=-]+", "_", self.name)
@@ -80,6 +86,12 @@ class Suite:
 
     file: Path
     cases: tuple[Case, ...]
+    lines: SuiteLines = field(compare=False, repr=False)
+
+    def where(self, case: Case, *keys: str) -> str:
+        """File, line and name of a key of a case, which may be one of the defaults."""
+        name = ".".join((case.table, *keys))
+        return self.lines.at(name, ".".join((_DEFAULTS, *keys))) if keys else self.lines.at(name)
 
     def chosen(self, names: Sequence[str] = (), tags: Sequence[str] = ()) -> tuple[Case, ...]:
         """Those of the commands or cases of these names, or all, that have one of the tags, where some are asked for.
@@ -132,41 +144,42 @@ def read_suite(path: Path) -> Suite:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
         raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
+    lines = SuiteLines(path, text)
     for name in data.keys() - {_COMMANDS, _DEFAULTS}:
         raise InputError(
-            f"{path}: {name}: there is no such table{meant(name, (_COMMANDS, _DEFAULTS))}",
+            f"{lines.at(name)}: there is no such table{meant(name, (_COMMANDS, _DEFAULTS))}",
             f"commands stand in tables [{_COMMANDS}.NAME], what holds for all in [{_DEFAULTS}]",
         )
     defaults, commands = data.get(_DEFAULTS, {}), data.get(_COMMANDS, {})
     if not isinstance(commands, dict) or not commands:
         raise InputError(f"{path} names no command", f'write such as:\n[{_COMMANDS}.solve]\nrun = "./solve 100"')
-    _check(path, _DEFAULTS, defaults, all_of_them=False)
+    _check(lines, _DEFAULTS, defaults, all_of_them=False)
     cases: list[Case] = []
     for name, table in commands.items():
         at = f"{_COMMANDS}.{name}"
         if not _NAME.fullmatch(name):
             raise InputError(
-                f"{path}: {at}: a name has letters, digits, dots and hyphens, and begins with one of the first two"
+                f"{lines.at(at)}: a name has letters, digits, dots and hyphens, and begins with one of the first two"
             )
-        _check(path, at, table)
+        _check(lines, at, table)
         cases += _cases(
-            path, at, name, {**defaults, **table, "env": {**defaults.get("env", {}), **table.get("env", {})}}
+            path, lines, at, name, {**defaults, **table, "env": {**defaults.get("env", {}), **table.get("env", {})}}
         )
-    return Suite(path, tuple(cases))
+    return Suite(path, tuple(cases), lines)
 
 
-def _check(path: Path, at: str, table: Any, all_of_them: bool = True) -> None:
+def _check(lines: SuiteLines, at: str, table: Any, all_of_them: bool = True) -> None:
     if not isinstance(table, dict):
-        raise InputError(f"{path}: {at} is no table", f"write [{at}]")
+        raise InputError(f"{lines.at(at)} is no table", f"write [{at}]")
     for key, value in table.items():
         if key not in _KINDS:
             raise InputError(
-                f"{path}: {at}.{key}: there is no such key{meant(key, _KINDS)}", f"keys are: {_list({*_KINDS})}"
+                f"{lines.at(f'{at}.{key}')}: there is no such key{meant(key, _KINDS)}", f"keys are: {_list({*_KINDS})}"
             )
         if not any(_is(value, kind) for kind in _KINDS[key]):
-            raise InputError(f"{path}: {at}.{key}: {' or '.join(_KINDS[key])} is needed, not {value!r}")
+            raise InputError(f"{lines.at(f'{at}.{key}')}: {' or '.join(_KINDS[key])} is needed, not {value!r}")
     if all_of_them and not table.get("run"):
-        raise InputError(f"{path}: {at} does not say what to run", 'give run = "./app 100"')
+        raise InputError(f"{lines.at(at)} does not say what to run", 'give run = "./app 100"')
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -180,16 +193,16 @@ def _is(value: Any, kind: str) -> bool:
     }[kind]
 
 
-def _cases(path: Path, at: str, name: str, table: Mapping[str, Any]) -> list[Case]:
+def _cases(path: Path, lines: SuiteLines, at: str, name: str, table: Mapping[str, Any]) -> list[Case]:
     parameters = {
-        parameter: _values(path, f"{at}.parameters.{parameter}", values)
+        parameter: _values(lines, f"{at}.parameters.{parameter}", values)
         for parameter, values in table.get("parameters", {}).items()
     }
     texts = " ".join(table.get(key, "") for key in ("run", "build", *_STEPS))
     for parameter in parameters:
         if "{" + parameter + "}" not in texts:
             raise InputError(
-                f"{path}: {at}: nothing has {{{parameter}}}", f"write {{{parameter}}} in run where its values belong"
+                f"{lines.at(at)}: nothing has {{{parameter}}}", f"write {{{parameter}}} in run where its values belong"
             )
     found = []
     for combination in itertools.product(*parameters.values()):
@@ -197,7 +210,9 @@ def _cases(path: Path, at: str, name: str, table: Mapping[str, Any]) -> list[Cas
         how = {_HOW[key]: value for key, value in table.items() if key in _HOW and value not in ({}, "")}
         for metric, pattern in how.get("metrics", {}).items():
             if not isinstance(pattern, str):
-                raise InputError(f"{path}: {at}.metric.{metric}: a pattern is needed, not {pattern!r}")
+                raise InputError(
+                    f"{lines.at(f'{at}.metric.{metric}', f'{_DEFAULTS}.metric.{metric}')}: a pattern is needed, not {pattern!r}"
+                )
         how["cwd"] = os.path.normpath(path.absolute().parent / table.get("cwd", "."))
         if "stdin" in how:
             how["stdin"] = str(path.absolute().parent / how["stdin"])
@@ -218,10 +233,10 @@ def _cases(path: Path, at: str, name: str, table: Mapping[str, Any]) -> list[Cas
     return found
 
 
-def _values(path: Path, at: str, values: Any) -> list[str]:
+def _values(lines: SuiteLines, at: str, values: Any) -> list[str]:
     listed = values if isinstance(values, list) else [values]
     if not listed or any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in listed):
-        raise InputError(f"{path}: {at}: a list of texts or numbers is needed, not {values!r}")
+        raise InputError(f"{lines.at(at)}: a list of texts or numbers is needed, not {values!r}")
     return [str(v) for v in listed]
 
 

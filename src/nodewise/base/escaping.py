@@ -7,6 +7,7 @@ JSON can hold them so, and a shell's word as `quoted` writes it; where people re
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from functools import lru_cache
 from typing import Any
@@ -18,9 +19,16 @@ SHOWN = "nodewise-shown"
 _STRAY = late("[\ud800-\udfff]")
 #: Characters that a terminal or a browser acts upon instead of showing them: controls, and those that turn the direction of writing.
 _ACTING = late("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+#: By this nobody else's colours pass for those of `painted`: to a terminal it is nothing but zeros, which each colour may begin with.
+_OWN = ";".join("0" * (1 + byte % 8) for byte in os.urandom(10))
+_PAINTED = late(f"\x1b\\[{_OWN}(?:;([\\d;]+))?m")
 #: What a terminal would obey: control characters but for line ends and tabs, those that turn the direction of writing, and
-#: sequences other than colours, which what is drawn here has.
-_OBEYED = late("\x1b(?!\\[[\\d;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: sequences other than the colours of `painted`.
+_OBEYED = late(
+    f"\x1b(?!\\[{_OWN}(?:;[\\d;]+)?m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
+#: A stray byte as `repr` writes it.
+_WRITTEN = late(r"\\udc([89a-f][0-9a-f])")
 
 
 def _one(found: re.Match[str]) -> str:
@@ -33,8 +41,23 @@ def escaped(text: str) -> str:
     return _STRAY.sub(_one, text)
 
 
+def painted(text: str, code: str) -> str:
+    """The text in one of a terminal's colours, such as `1;32`, which `harmless` leaves as it is."""
+    return f"\x1b[{_OWN};{code}m{text}\x1b[{_OWN}m"
+
+
+def unmarked(text: str) -> str:
+    """The text with the colours of `painted` in the way that all others write them."""
+    return _PAINTED.sub(lambda found: f"\x1b[{found[1] or 0}m", text)
+
+
+def in_quotes(text: str) -> str:
+    """A message in which stray bytes stand as `repr` writes them with each as `\\xff`, as it is shown elsewhere."""
+    return _WRITTEN.sub(r"\\x\1", text)
+
+
 def harmless(text: str) -> str:
-    """The text with what a terminal would obey, colours apart, as `\\x1b`."""
+    """The text with what a terminal would obey, colours of `painted` apart, as `\\x1b`."""
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

@@ -19,9 +19,12 @@ _ROOM = 1 << 16
 #: The name of a file that is being written, with the process that writes it.
 _PART = late(r"\..+\.(?P<pid>\d+)\.part")
 
+#: What helps where the directory was chosen by --out.
+_DIRECTORY = late(r"choose (another|a) directory (?:(that you may write to|on a writable filesystem) )?with --out")
 
-def store_error(path: Path, problem: OSError) -> StoreError:
-    """What is reported of a file or a directory that cannot be written, with what helps."""
+
+def store_error(path: Path, problem: OSError, named: bool = False) -> StoreError:
+    """What is reported of a file or a directory that cannot be written, with what helps; of a file that was `named` for itself another name does."""
     hints = {
         errno.ENOSPC: "free some space, or choose another directory with --out; what was written so far is kept",
         errno.EDQUOT: "the quota is used up: free some space, or choose another directory with --out",
@@ -33,7 +36,10 @@ def store_error(path: Path, problem: OSError) -> StoreError:
         errno.ENOENT: "the directory that it is to be in is not there: make it first",
         errno.EEXIST: "there is a file of that name: choose another directory with --out",
     }
-    return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
+    hint = hints.get(problem.errno or 0)
+    if hint is not None and named:
+        hint = _DIRECTORY.sub("name another file", hint).removesuffix("; what was written so far is kept")
+    return StoreError(f"cannot write {path}: {problem.strerror or problem}", hint)
 
 
 def no_room(folder: Path) -> StoreError | None:
@@ -70,8 +76,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
         path = path.resolve()
     except (OSError, RuntimeError) as problem:
         reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        raise store_error(path, reason) from problem
-    _replace(path, data)
+        raise store_error(path, reason, named=True) from problem
+    _replace(path, data, named=True)
 
 
 def write_within(folder: Path, name: str, content: str | bytes) -> Path:
@@ -90,7 +96,7 @@ def remove_left_parts(folder: Path) -> None:
                     path.unlink()
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes, named: bool = False) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -107,7 +113,7 @@ def _replace(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             part.unlink()
         if isinstance(problem, OSError):
-            raise store_error(path, problem) from problem
+            raise store_error(path, problem, named) from problem
         raise
 
 

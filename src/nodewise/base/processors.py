@@ -40,3 +40,9 @@ def format_processors(processors: Iterable[int]) -> str:
         else:
             runs.append([p, p])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def processors_are(processors: Iterable[int]) -> str:
+    """`processor 7 is`, `processors 3-5 are`: the beginning of a sentence about these."""
+    numbers = list(processors)
+    return f"processor{'s' * (len(numbers) != 1)} {format_processors(numbers)} {'is' if len(numbers) == 1 else 'are'}"

@@ -61,6 +61,8 @@ _OPEN_KEYS = _set(
 _NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
 _SWITCHES = _set("true false yes no on off none null")
 _WORDS = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+#: A field to sort by, as sort(1) takes it: 2, 2,2n, 1.3.
+_SORTED = late(r"\d+(\.\d+)?[bdfgiMhnRrV]*(,\d+(\.\d+)?[bdfgiMhnRrV]*)?")
 _NUMBER = late(r"[+-]?\d+(\.\d+)?")
 _PATH = late(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
 #: What stands for a value and is not one: a variable or command of the shell, a parameter, a mask.
@@ -94,7 +96,7 @@ def is_secret_name(name: str) -> bool:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last not in _WEAK or (last not in _ALONE and not before):
         # a word of two letters may be anything else
-        return name.lstrip("-") in ("pwd", "Pwd") or name == "--pw"
+        return name.lstrip("-") in ("pwd", "Pwd") or name in ("--pw", "--key")
     if last == "phrase":
         return before in _PHRASES
     return last != "key" or before not in _OPEN_KEYS
@@ -114,7 +116,7 @@ def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
         return not kind and not _PATH.fullmatch(value) and not _NUMBER.fullmatch(value)
     if words[-1:] == ["pin"]:
         return _PIN.fullmatch(value) is not None
-    if not is_secret_name(name):
+    if not is_secret_name(name) or (name == "--key" and _SORTED.fullmatch(value)):
         return False
     strong = _STRONG.intersection(_split(name))
     if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):

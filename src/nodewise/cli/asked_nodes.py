@@ -16,6 +16,7 @@ from nodewise.base.errors import InputError
 from nodewise.cli.asked_speed import AskedSpeed
 from nodewise.cli.help import NODES, option
 from nodewise.cli.kinds import PATH, TIME, refuse_ignored
+from nodewise.cli.masked_terminal import redrawn
 
 _CLEAR = "\r\x1b[K"
 #: How nodes are asked, which does nothing where none are.
@@ -66,15 +67,20 @@ class AskedNodes:
             tell(node, line, reason)
             if reason:
                 silent.append(node)
-                print(f"{_CLEAR if lively else ''}{node}: {visible(reason)}", file=sys.stderr)
+                print(f"{_CLEAR if lively else ''}{node}: {visible(reason)}", file=redrawn(sys.stderr))
             if lively:
-                print(f"{_CLEAR}{done} of {len(nodes)} nodes, by {starter.kind}", end="", file=sys.stderr, flush=True)
+                print(
+                    f"{_CLEAR}{done} of {len(nodes)} nodes, by {starter.kind}",
+                    end="",
+                    file=redrawn(sys.stderr),
+                    flush=True,
+                )
 
         try:
             collect(starter, nodes, words, seconds, fanout, heard, os.environ)
         finally:
             if lively:
-                print(_CLEAR, end="", file=sys.stderr, flush=True)
+                print(_CLEAR, end="", file=redrawn(sys.stderr), flush=True)
         return len(silent)
 
 

@@ -14,7 +14,8 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.cli.help import option
-from nodewise.cli.kinds import allow_option, refuse_ignored
+from nodewise.cli.kinds import PLACE, allow_option, refuse_ignored
+from nodewise.cli.masked_terminal import redrawn
 
 if TYPE_CHECKING:
     from nodewise.nodes.site import SpeedSite
@@ -65,7 +66,7 @@ class AskedSpeed:
 
         def show(test: str) -> None:
             if sys.stderr.isatty():
-                print(f"\r\x1b[K{test} …", end="", file=sys.stderr, flush=True)
+                print(f"\r\x1b[K{test} …", end="", file=redrawn(sys.stderr), flush=True)
 
         processors = parse_processors(self.allow) if self.allow is not None else None
         try:
@@ -80,7 +81,7 @@ class AskedSpeed:
             )
         finally:
             if sys.stderr.isatty():
-                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+                print("\r\x1b[K", end="", file=redrawn(sys.stderr), flush=True)
 
 
 def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +97,13 @@ def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--threads", type=int, metavar="N", help="Threads of dgemm and bandwidth. [default: all]", group="Speed"
         ),
         allow_option,
-        option("--folder", metavar="DIR", help="Where disk writes. [default: that of temporary files]", group="Speed"),
+        option(
+            "--folder",
+            type=PLACE,
+            metavar="DIR",
+            help="Where disk writes. [default: that of temporary files]",
+            group="Speed",
+        ),
     )
     for one in reversed(options):
         function = one(function)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
+from nodewise.base.escaping import painted
 from nodewise.base.late import late
 
 #: A terminal's codes by word: green is for what is faster alone.
@@ -22,7 +23,7 @@ def coloured(text: str) -> str:
     for line in text.split("\n"):
         if _LABELLED.match(line):
             saying = line[:10].rstrip() in _SAYING
-        lines.append(_WORD.sub(lambda found: f"\x1b[{_CODES[found[0]]}m{found[0]}\x1b[0m", line) if saying else line)
+        lines.append(_WORD.sub(lambda found: painted(found[0], _CODES[found[0]]), line) if saying else line)
     return "\n".join(lines)
 
 

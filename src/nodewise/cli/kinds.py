@@ -79,9 +79,37 @@ class _Threads(_Counts):
 TIME, TIME_OR_NONE = _Time(), _Time(zero=True)
 SHARE, SHARE_OR_NONE = _Share(), _Share(whole=True)
 THREADS = _Threads()
-PATH = click.Path(path_type=Path)
+
+
+class _Path(click.Path):
+    """A file or a folder. An empty word is a variable that is not set, and would mean the current directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_empty(value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Place(click.types.StringParamType):
+    """A text that names a file, a folder or a machine."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_empty(value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_empty(value: Any, param: click.Parameter | None, ctx: click.Context | None) -> None:
+    if value == "" and param is not None:
+        metavar = param.make_metavar(ctx) if ctx is not None else ""
+        raise InputError(
+            f"{_option_of(param) or metavar.strip('[].')} is empty, and names nothing",
+            "leave it out, or see whether a variable in it is set",
+        )
+
+
+PLACE = _Place()
+PATH = _Path(path_type=Path)
 #: A path that may be standard output.
-TARGET = click.Path(path_type=Path, allow_dash=True)
+TARGET = _Path(path_type=Path, allow_dash=True)
 
 
 def out_option(what: str = "Directory of the experiment.") -> Decorator:
@@ -111,6 +139,7 @@ def machine_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return option(
         "--machine",
         "machine_spec",
+        type=PLACE,
         metavar="MACHINE",
         help="Another machine than this one: synthetic:TEXT, FILE.xml or FILE.json.",
         group=MACHINE,

@@ -23,7 +23,7 @@ import click
 import nodewise
 from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
-from nodewise.base.escaping import SHOWN
+from nodewise.base.escaping import SHOWN, in_quotes
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.installed import entry_points_of
 from nodewise.base.late import late
@@ -113,11 +113,17 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the words name; what is typed apart from its number is found before it is taken for a program."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"no such command: {args[0]}{meant(args[0], self.list_commands(ctx))}", ctx)
+            raise click.UsageError(f"no such command: {args[0]}{self._meant(args[0], ctx)}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             check_times(command, rest)
         return name, command, rest
+
+    def _meant(self, word: str, ctx: click.Context) -> str:
+        from nodewise.studies.discovery import study_names
+
+        # a study is named in full: nothing that is only spelled alike is meant then
+        return f"; is `nodewise study {word}` meant?" if word in study_names() else meant(word, self.list_commands(ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; where nobody reads what it prints, the rest is not printed."""
@@ -204,9 +210,9 @@ def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
 def _complain(what: str, hint: str | None = None) -> None:
     # where nobody can hear it the exit code is all there is
     with contextlib.suppress(OSError):
-        print(f"error: {what}", file=sys.stderr)
+        print(f"error: {in_quotes(what)}", file=sys.stderr)
         if hint:
-            print(f"\nhint: {hint}", file=sys.stderr)
+            print(f"\nhint: {in_quotes(hint)}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from nodewise.base.escaping import harmless
+from nodewise.base.escaping import harmless, unmarked
 from nodewise.base.late import late
 from nodewise.base.masking import MASK, Masks, naming
 
@@ -30,7 +30,7 @@ class _Masking:
 
     def write(self, text: str) -> int:
         """Write a text; in JSON the names of fields stay. What a terminal would obey is written out."""
-        self._stream.write(harmless(_shown(text, self._known) if text.strip() else text))
+        self._stream.write(unmarked(harmless(_shown(text, self._known) if text.strip() else text)))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -16,6 +16,8 @@ from nodewise.tuning.outline import named_values
 FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
 WITH_START = 1.2
+#: How long a first run may take whatever the budget is (seconds): from how long it takes follows the budget that would do.
+LEAST_FIRST_S = 1.0
 #: Starting up counts for no more than this share of the budget: one that took long leaves the rest to the program.
 MOST_STARTING = 0.5
 
@@ -27,11 +29,11 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
     Raises ProgramError where it does not run, InputError where the budget stopped it.
     """
     if sample.cut_off and stopped_after_s is not None:
-        enough = format_seconds(stopped_after_s * FEWEST_RUNS)
+        least = stopped_after_s * FEWEST_RUNS * WITH_START
         raise InputError(
             f"the budget is too small: the first run was stopped after {format_seconds(stopped_after_s)}, "
             f"and a verdict needs {FEWEST_RUNS} runs",
-            f"give more than --budget {enough.replace(' ', '')}, or a smaller input",
+            f"give more than --budget {whole_duration(least)}, such as {whole_duration(2 * least)}, or a smaller input",
         )
     if not sample.ok:
         shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""

@@ -23,7 +23,14 @@ from nodewise.experiments.confirmation import (
     first_looks,
     further_looks,
 )
-from nodewise.experiments.first_run import FEWEST_RUNS, MOST_STARTING, check_first_run, check_space, too_small
+from nodewise.experiments.first_run import (
+    FEWEST_RUNS,
+    LEAST_FIRST_S,
+    MOST_STARTING,
+    check_first_run,
+    check_space,
+    too_small,
+)
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.same_work import SameWork
@@ -194,6 +201,8 @@ class Tuner:
         self._report("first run", None, 0)
         self._baseline = self._options.baseline()
         own, share = self._question.timeout_s or math.inf, self._meter.left_s(self._meter.budget) * _FIRST_RUN_SHARE
+        # a budget that is small shows what would do instead of what does not
+        share = max(share, LEAST_FIRST_S)
         limit = min(own, share)
         with self._offer.watching(self._launcher, self._baseline):
             sample, cost = self._blocks.alone(Arm(self._baseline, None if math.isinf(limit) else limit), "warm-up")

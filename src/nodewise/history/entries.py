@@ -12,9 +12,12 @@ from os import walk
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.lists import listed
 from nodewise.history.entry import Entry
 from nodewise.machine.model import Machine
+from nodewise.runner.objective import format_metric
 from nodewise.verdicts.baseline import facts_of
+from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.question import Question
 from nodewise.verdicts.stored import Stored, read_stored
 
@@ -42,9 +45,26 @@ def entry_of(stored: Stored[Any]) -> Entry | None:
         conditions=_conditions(stored.machine, question),
         commit=question.commit,
         stopped=str(getattr(verdict, "stopped", "")),
-        sentence=str(getattr(verdict, "sentence", "")),
+        sentence=_sentence(verdict),
         learned=kind.load("learned")(stored) if kind.learned else None,
     )
+
+
+def _sentence(verdict: Any) -> str:
+    """What came of it, in a line: where a verdict has none of its own, that of its rows."""
+    if not isinstance(verdict, CompareVerdict):
+        return str(getattr(verdict, "sentence", ""))
+    rows = [row for row in verdict.contenders if row.median is not None]
+    if len(rows) == 1 and rows[0].median is not None:
+        runs = f"{rows[0].runs} run{'s' * (rows[0].runs != 1)}"
+        return f"{format_metric(verdict.metric, rows[0].median, verdict.currency)}, median of {runs}"
+    if len(rows) == 2 and len(verdict.pairs) == 1:
+        pair = verdict.pairs[0]
+        ratio = "" if pair.ratio is None else f"{pair.ratio:.4g}× "
+        return f"{pair.other}: {ratio}{pair.verdict.value}"
+    if rows and len(verdict.fastest) < len(rows):
+        return f"fastest of {len(rows)}: {listed(verdict.fastest)}"
+    return f"none of {len(rows)} is shown to be faster than all others" if rows else ""
 
 
 def read_entry(folder: Path) -> Entry | None:

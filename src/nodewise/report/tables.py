@@ -30,6 +30,11 @@ _MOST_WORDS, _SHOWN_WORDS = 5, 3
 MOST_POINTS = 3000
 
 
+def in_words(series: str) -> str:
+    """The name of a line as people read it: `os` is what tables call left to the system."""
+    return ", ".join("left to the system" if word == "os" else word for word in series.split(", "))
+
+
 def label(values: Mapping[str, Any]) -> str:
     """A setting in words: `183 threads, balanced, hugepages transparent`; the baseline has no values."""
     if not values:

@@ -26,7 +26,7 @@ from typing import Any
 from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
-from nodewise.base.processors import format_processors
+from nodewise.base.processors import format_processors, processors_are
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
@@ -225,7 +225,7 @@ class LocalLauncher:
             missing = [p for p in setting.mask if p not in allowed]
             if missing or not setting.mask:
                 raise ProgramError(
-                    f"processors {format_processors(missing)} are not there or not allowed to this process",
+                    f"{processors_are(missing)} not there or not allowed to this process",
                     f"it may use {format_processors(allowed)}",
                 )
         return {

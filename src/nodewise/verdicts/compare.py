@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -266,12 +267,12 @@ _ALIKE = {
     "medians": "have medians that alone would give another ratio; it is that of runs of the same block, which what changed between "
     "blocks does not touch",
 }
-_MORE = {
-    "runs": "more --runs would decide it",
-    "budget": "`--resume DIR --budget …` goes on with it",
-    "interrupted": "`--resume DIR` goes on with it",
-    "cut off": "`--resume DIR` goes on with it",
-}
+_MORE = {"runs": "more --runs would decide it", "budget": "`--resume {0} --budget …` goes on with it"}
+_MORE |= dict.fromkeys(("interrupted", "cut off"), "`--resume {0}` goes on with it")
+
+
+def _more(stopped: str, experiment: Experiment) -> str:
+    return f": {_MORE[stopped].format(shlex.quote(str(experiment.path)))}" if stopped in _MORE else ""
 
 
 def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped: str, warmup: int) -> tuple[str, ...]:
@@ -281,7 +282,7 @@ def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped:
     for name, kind, text in found:
         if kind in _ALIKE and counts[kind] >= _SHARED:
             which = "all commands" if counts[kind] == len(rows) else f"{counts[kind]} of {len(rows)} commands"
-            more = f": {_MORE[stopped]}" if kind == "noise" and stopped in _MORE else ""
+            more = _more(stopped, experiment) if kind == "noise" else ""
             warnings[f"{which} {_ALIKE[kind]}{more}"] = None
         else:
             warnings[text if len(rows) == 1 else f"{name}: {text}"] = None
@@ -322,7 +323,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     if pair is None:
         return notes
     if pair.verdict is Word.UNDECIDED and stopped != "failed":
-        notes.append(("noise", _open(pair, stopped)))
+        notes.append(("noise", _open(pair, _more(stopped, experiment))))
     reference = costs_of(experiment, pair.one, COMPARE)
     if reference:
         explained = medians_explained(pair, (median(reference), median(costs_of(experiment, pair.other, COMPARE))))
@@ -342,9 +343,8 @@ def _stopped_note(experiment: Experiment, row: ContenderSummary) -> list[str]:
     return [f"a run was stopped after {format_seconds(cut[-1].wall_s)}, where the budget ended{others}: does it hang?"]
 
 
-def _open(pair: PairVerdict, stopped: str) -> str:
+def _open(pair: PairVerdict, more: str) -> str:
     """Why a pair is not decided, and what would decide it."""
-    more = f": {_MORE[stopped]}" if stopped in _MORE else ""
     if pair.busy:
         return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:

@@ -391,6 +391,8 @@ def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
     others = [word for word in words[1:] if shutil.which(word) is None]
     if (others or variables) and words and shutil.which(words[0]):
         line = " ".join([*(f"{k}={quoted(v)}" for k, v in variables.items()), *map(quoted, words)])
+        if others and "/" in others[0] and not Path(others[0]).exists():
+            raise ProgramError(f"no such program: {others[0]}", "give its path, or a name that is found on PATH")
         raise InputError(
             f"{(others or list(commands))[0]} is no command: each command is one text",
             f"quote each command: nodewise compare {quoted(line)} ANOTHER",

@@ -15,6 +15,7 @@ from nodewise.cli.experiments import again_in, place_for, print_note
 from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
+    PATH,
     SHARE,
     budget_option,
     given_options,
@@ -83,7 +84,7 @@ BROKEN = 1
 @json_option()
 @run_options
 @same_output_options(Kind.OFF)
-@click.argument("directory", required=False, type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("directory", required=False, type=PATH, metavar="DIR")
 @click.argument("other", nargs=-1, metavar="[-- OTHER ARGUMENTS]")
 @click.pass_context
 def command(

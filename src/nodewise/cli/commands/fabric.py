@@ -16,6 +16,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
 from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, TIME, json_option, refuse_ignored
+from nodewise.cli.masked_terminal import redrawn
 
 SECTION = "Nodes"
 _LINK, _PORTS, _TRANSLATE = "link", "ports", "translate"
@@ -118,7 +119,7 @@ def _colour() -> bool:
 def _progress(what: str) -> None:
     """What is being looked at, on a terminal's one line."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{what and f'asking {what} …'}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{what and f'asking {what} …'}", end="", file=redrawn(sys.stderr), flush=True)
 
 
 def _show(found: Any, as_json: bool, drawn: Any) -> None:

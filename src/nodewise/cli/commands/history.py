@@ -13,7 +13,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.help import OUTPUT, Command, option
-from nodewise.cli.kinds import PATH, json_option, refuse_ignored, within_option
+from nodewise.cli.kinds import PATH, PLACE, json_option, refuse_ignored, within_option
 
 SECTION = "Keep"
 _WIDE = 140
@@ -35,6 +35,7 @@ _DIFF, _IMPORT = "diff", "import"
 )
 @option(
     "--machine",
+    type=PLACE,
     metavar="MACHINE",
     help="Only machines with this in their name or their processor's; of an import: where it was made.",
     group="History",
@@ -49,7 +50,11 @@ _DIFF, _IMPORT = "diff", "import"
     group="History",
 )
 @option(
-    "--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.", group="History"
+    "--store",
+    type=PLACE,
+    metavar="FILE|URL",
+    help="Another history: a file, or postgresql://USER@HOST/DATABASE.",
+    group="History",
 )
 @json_option("what is found")
 @click.argument("words", nargs=-1, metavar="[PROGRAM | diff A B | import FILE... | --rebuild DIR...]")

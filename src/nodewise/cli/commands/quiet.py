@@ -116,10 +116,10 @@ def _processors(allow: str | None, root: Path | None) -> tuple[int, ...] | None:
     wanted = parse_processors(allow)
     missing = sorted(set(wanted) - set(there))
     if missing:
-        from nodewise.base.processors import format_processors
+        from nodewise.base.processors import format_processors, processors_are
 
         raise InputError(
-            f"processors {format_processors(missing)} are not there or not allowed to this process",
+            f"{processors_are(missing)} not there or not allowed to this process",
             f"it may use {format_processors(there)}",
         )
     return wanted

@@ -14,9 +14,9 @@ from nodewise.cli.experiments import STDOUT
 from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.help import OUTPUT, option
 from nodewise.cli.keeping import print_answer
+from nodewise.cli.kinds import PATH
 
 SECTION = "Keep"
-_FILE = click.Path(path_type=Path)
 
 
 class _Report(Exporting):
@@ -30,16 +30,16 @@ class _Report(Exporting):
         "nodewise report DIR --pdf figures --width 8cm": "its figures for a column of a paper",
     },
 )
-@option("--html", type=_FILE, help="Write the page to this file.", group=OUTPUT)
+@option("--html", type=PATH, help="Write the page to this file.", group=OUTPUT)
 @option(
-    "--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.", group="Figures"
+    "--png", type=PATH, help="Write the figures as PNG: a directory, or FILE.png for the main one.", group="Figures"
 )
 @option(
-    "--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.", group="Figures"
+    "--svg", type=PATH, help="Write the figures as SVG: a directory, or FILE.svg for the main one.", group="Figures"
 )
 @option(
     "--pdf",
-    type=_FILE,
+    type=PATH,
     help="Write the figures as PDF, fonts inside: a directory, or FILE.pdf for the main one.",
     group="Figures",
 )
@@ -52,7 +52,7 @@ class _Report(Exporting):
 @option(
     "--csv",
     "csv_file",
-    type=_FILE,
+    type=PATH,
     help="Write every sample, or of a study every contender, as a row of CSV; - is standard output.",
     group=OUTPUT,
 )
@@ -66,7 +66,7 @@ class _Report(Exporting):
     "--text", "as_text", is_flag=True, help="Print the answer again, as the command that measured it did.", group=OUTPUT
 )
 @option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.", group=OUTPUT)
-@click.argument("directory", type=_FILE)
+@click.argument("directory", type=PATH)
 def command(
     directory: Path,
     html: Path | None,

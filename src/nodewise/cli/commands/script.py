@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, ProgramError
 from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import refuse_ignored
 from nodewise.cli.masked_terminal import show_as_it_is
@@ -19,6 +19,27 @@ if TYPE_CHECKING:
 
 
 SECTION = "Keep"
+
+
+def _check_meant(words: tuple[str, ...], run: RunChoice) -> None:
+    """Raises InputError for one word that is neither an experiment's directory nor a program here; of a whole command that is a warning."""
+    from nodewise.cli.experiments import print_note
+    from nodewise.experiments.progress import Note
+    from nodewise.runner.find_program import find_program
+
+    try:
+        find_program(words, run.environment, run.options.cwd)
+    except ProgramError as problem:
+        word = words[0]
+        if len(words) > 1 or (Path(word).is_absolute() and not Path(word).exists()):
+            print_note(Note("warning", f"{problem.what}; the script starts it where it runs"))
+        elif Path(word).is_dir():
+            raise InputError(f"{word} holds no experiment", "name the directory of a tune, or a program") from problem
+        else:
+            raise InputError(
+                f"{word} is neither the directory of an experiment nor a program here: {problem.what}",
+                "name a tune's directory, or the program by its whole path on the nodes",
+            ) from problem
 
 
 @click.command(
@@ -61,6 +82,7 @@ def command(context: click.Context, form: str, run: RunChoice, words: tuple[str,
         text = script_of_experiment(form, Path(words[0]))
     else:
         refuse_ignored(context, "the script only starts it", ("timeout", "expect"))
+        _check_meant(words, run)
         text = script_of_command(form, words, run)
     # secrets are variables in it already, and what asks for these is no secret of its own
     show_as_it_is(line for line in text.splitlines() if line.startswith(': "${'))

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from nodewise.cli.help import Command, option
+from nodewise.cli.kinds import PATH, PLACE
 
 SECTION = "Keep"
 
@@ -32,9 +33,13 @@ SECTION = "Keep"
 )
 @option("--open", "opened", is_flag=True, help="Open the page in your browser.", group="Server")
 @option(
-    "--store", metavar="FILE|URL", help="Another history: a file, or postgresql://USER@HOST/DATABASE.", group="Server"
+    "--store",
+    type=PLACE,
+    metavar="FILE|URL",
+    help="Another history: a file, or postgresql://USER@HOST/DATABASE.",
+    group="Server",
 )
-@click.argument("directories", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR]...")
+@click.argument("directories", nargs=-1, type=PATH, metavar="[DIR]...")
 def command(port: int, opened: bool, store: str | None, directories: tuple[Path, ...]) -> None:
     """Show the history and what runs now in a browser.
 

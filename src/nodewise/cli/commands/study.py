@@ -18,7 +18,7 @@ from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.cli.help import MEASUREMENT, Command, option
-from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
+from nodewise.cli.kinds import PATH, budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.masked_terminal import redrawn
 from nodewise.cli.options import disturbed_option, launcher_options, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
@@ -82,7 +82,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @option(
     "--result",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write what a study computes (pca, krylov) to FILE.npz, .csv or .json, or - as JSON to the terminal; nothing is measured.",
     group="Study",
 )

@@ -14,6 +14,7 @@ from nodewise.cli.experiments import place_for, place_for_command, result_place
 from nodewise.cli.help import JOB, OUTPUT, Command, option
 from nodewise.cli.job_options import array_option, without
 from nodewise.cli.kinds import PATH, given_options, refuse_ignored
+from nodewise.cli.options import run_keywords
 
 if TYPE_CHECKING:
     from nodewise.jobs.submission import Array
@@ -111,6 +112,7 @@ def _submit(context: click.Context, words: Sequence[str], sbatch: str, tasks: Ar
                 "nodewise submit has --resume, --sbatch and --array itself",
             )
     program = inner.params.get("command_words", ())
+    _check(name, inner.params)
     own, rest = list(words[: len(words) - len(program)]), words[len(words) - len(program) :]
     folder = inner.params["out"] or _folder(name, inner.params)
     plain = without(own, ("--out",), ())
@@ -128,6 +130,27 @@ def _submit(context: click.Context, words: Sequence[str], sbatch: str, tasks: Ar
         return (name, "--resume", str(place), *_said_again(name, inner, given))
 
     return submit_words(folder, first, again, sbatch, tasks)
+
+
+def _check(name: str, params: dict[str, Any]) -> None:
+    """Raises where the command would end at once in its job, as it names no program, or one that is not there."""
+    from nodewise.api.options import choose_run
+    from nodewise.api.submit import check_starts
+    from nodewise.experiments.contenders import needs_shell, split_words
+    from nodewise.studies.discovery import find_study
+
+    if name == "study" and params["name"]:
+        find_study(params["name"])
+    if "command_words" in params and not params["command_words"]:
+        raise InputError(f"there is no command to {name}", f"name it: nodewise submit {name} -- ./app")
+    commands = [params["command_words"]] if "command_words" in params else []
+    plain = [c for c in params.get("commands", ()) if not needs_shell(c) and not set(c) & set("{}")]
+    if params.get("shell") is None and not params.get("study"):
+        commands += [split_words(c) for c in plain]
+    run = choose_run(**run_keywords(params, ("cwd", "env"))) if commands else None
+    for words in commands:
+        if run is not None and not str(words[0]).startswith("study:"):
+            check_starts(words, run, params.get("build"))
 
 
 def _folder(name: str, params: dict[str, Any]) -> Path:

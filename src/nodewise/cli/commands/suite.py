@@ -146,6 +146,8 @@ def command(
 
     Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
+    from nodewise.api.suite_check import check_cases
+
     suite = _read(file)
     cases = suite.chosen(names, tags)
     if action != "run":
@@ -158,14 +160,7 @@ def command(
                 *exports,
             ),
         )
-        if as_json:
-            from nodewise.verdicts.encoding import encode
-
-            print(json.dumps([encode(case) for case in cases], indent=1))
-        elif action == "list":
-            _list(cases)
-        else:
-            print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and nothing is wrong with them")
+        _show_file(suite, cases, action, as_json)
         return ExitCode.WELL
     if any_machine:
         refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
@@ -176,6 +171,7 @@ def command(
                 f"--resume: there is no directory {resume}", "name the --out of the suite that was cut off"
             )
     # whether they can be written is to be known before the time is spent
+    check_cases(suite, cases)
     targets = asked_exports(exports, as_json)
     folder = (result_place(out, "suite") if resume is None else resume).absolute()
     if (sbatch := _as_job(submit, on, array)) is not None:
@@ -207,6 +203,26 @@ def _hand_out(verdict: SuiteVerdict, targets: dict[str, Path], as_json: bool, qu
     tell_ci(ci, lambda name: suite_text(name, verdict), aside=quiet)
     if told():
         raise KeyboardInterrupt
+
+
+def _show_file(suite: Suite, cases: tuple[Case, ...], action: str, as_json: bool) -> None:
+    """List the commands, or say whether they are right. Raises InputError for what is not."""
+    from nodewise.api.suite_check import check_cases, only_by_running
+
+    if action == "check":
+        check_cases(suite, cases)
+    if as_json:
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps([encode(case) for case in cases], indent=1))
+    elif action == "list":
+        _list(cases)
+    else:
+        open_ = only_by_running(suite, cases)
+        wrong = "what can be seen before they run is right" if open_ else "nothing is wrong with them"
+        print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and {wrong}")
+        for line in open_:
+            print(f"note: {line}")
 
 
 def _read(file: Path | None) -> Suite:

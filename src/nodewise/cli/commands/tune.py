@@ -200,7 +200,7 @@ def command(
     if array is not None and submit is None:
         raise InputError("--array is for jobs of Slurm", "add --submit")
     if submit is not None and not context.obj:
-        _submit(context, submit, array, resume, out, command_words)
+        _submit(context, submit, array, resume, out, command_words, run)
         return
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
@@ -268,14 +268,17 @@ def _submit(
     resume: Path | None,
     out: Path | None,
     command_words: tuple[str, ...],
+    run: RunChoice,
 ) -> None:
     """Hand the same command to Slurm, to be run there, and gone on with where it was."""
-    from nodewise.api.submit import submit_array, submit_tune
+    from nodewise.api.submit import check_starts, submit_array, submit_tune
     from nodewise.jobs.submission import read_array
 
     refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
     if not command_words and resume is None:
         raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
+    if command_words:
+        check_starts(command_words, run, context.params["build"])
     folder = resume or out or place_for_command(command_words)
     own = sys.argv[1 : len(sys.argv) - len(command_words)]
     typed = without(own, valued=("--array", "--out") if array is not None else (), alone=("--submit",))

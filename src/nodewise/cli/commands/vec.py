@@ -68,7 +68,7 @@ SECTION = "Understand"
     group="Compilers",
 )
 @json_option("all of it")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAGS...]")
 def command(
     compiler: tuple[str, ...],

@@ -66,7 +66,8 @@ def where_svg(seen: Observation, agreed: Agreement) -> str:
     marks += _axis(y, seen.seconds, frame)
     y += 34
     marks += _legend(processors, place, frame.left, y)
-    title = f"Where {sum(len(p.threads) for p in seen.working)} threads ran, {seen.samples} samples in {format_seconds(seen.seconds)}"
+    many = sum(len(p.threads) for p in seen.working)
+    title = f"Where {many} thread{'s' * (many != 1)} ran, {seen.samples} sample{'s' * (seen.samples != 1)} in {format_seconds(seen.seconds)}"
     return picture(_WIDTH, y + 30, title, [text_mark(_MARGIN, 40, title, 18, bold=True), *marks])
 
 

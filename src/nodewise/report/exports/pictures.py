@@ -38,6 +38,8 @@ def write_pictures(
         raise InputError(
             f"{target} is no name of a {kind.upper()}", f"name a directory, or a file that ends in .{kind}"
         )
+    if not target.absolute().parent.is_dir():
+        raise InputError(f"--{kind}: no such directory: {target.absolute().parent}", "make it first")
     make_directory(target)
     # all are made before the first is written
     contents = {target / f"{name}.{kind}": rendered(figure) for name, figure in figures.items()}

@@ -25,7 +25,7 @@ from nodewise.report.figures.charting import (
 )
 from nodewise.report.figures.pareto import pareto_figures
 from nodewise.report.figures.tune_scaling import tune_efficiency, tune_speedup
-from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
+from nodewise.report.tables import BASELINE, in_words, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.question import machine_of
@@ -82,6 +82,9 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
+    # in the words of the tables
+    names = [in_words(n) for n in names]
+    data = [{**r, "series": in_words(r["series"])} for r in data]
     threads = sorted({r["threads"] for r in data})
     times = [r["median"] for r in data]
     x = alt.X(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +28,8 @@ _COLOURS = {Word.REGRESSION: "#b3400a", Word.IMPROVEMENT: "#00734f"}
 #: Of more points than this an even choice is drawn.
 MOST_POINTS = 2000
 _HASH = 8
+#: Up to so many seconds the times of an axis are written with their seconds.
+_SHORT_S = 600.0
 
 
 def trend_figure(trend: Trend) -> Any:
@@ -40,7 +44,7 @@ def trend_figure(trend: Trend) -> Any:
         title=f"{metric_title(trend.metric)} ({unit})",
         scale=scale_around(min(*ends, low), max(*ends, high)),
     )
-    x = alt.X("at:T", title=None, axis=alt.Axis(grid=False, tickCount=6, labelOverlap=True))
+    x = alt.X("at:T", title=None, axis=alt.Axis(grid=False, labelOverlap=True, **_ticks(points)))
     tips = ["experiment:Q", "day:N", "commit:N", alt.Tooltip("value:Q", format=".5g"), "runs:Q", "kind:N"]
     layers = [
         chart.mark_rule(strokeWidth=1.5, opacity=0.35, color=ACCENT, clip=True).encode(
@@ -68,6 +72,14 @@ def trend_figure(trend: Trend) -> Any:
     return finish(
         alt.layer(*layers).properties(width=WIDTH, height=220), f"Over time on {trend.machine}", _under(trend)
     )
+
+
+def _ticks(points: Sequence[TrendPoint]) -> dict[str, Any]:
+    """Marks of the axis of time: within minutes they are whole seconds, each written in full, as `.500` and `:36` say nothing by themselves."""
+    first, last = (datetime.fromisoformat(p.at).timestamp() for p in (points[0], points[-1]))
+    if last - first > _SHORT_S:
+        return {"tickCount": 6}
+    return {"tickCount": {"interval": "second", "step": max(1, math.ceil((last - first) / 5))}, "format": "%H:%M:%S"}
 
 
 def _under(trend: Trend) -> Sequence[str]:

@@ -337,7 +337,8 @@ def label_layers(placed: Sequence[Label], across: Span, up: Span) -> list[Any]:
         if not rows:
             continue
         base = chart_of(rows).encode(x="x:Q", y="y:Q", text="text:N")
-        look = {"align": align, "baseline": "middle", "fontSize": 11}
+        # by its style a page knows what has no room on a narrow screen
+        look = {"align": align, "baseline": "middle", "fontSize": 11, "style": "point-name"}
         layers += [
             base.mark_text(**look, stroke="white", strokeWidth=4, strokeJoin="round", color="white"),
             base.mark_text(**look, color="#1b2430"),

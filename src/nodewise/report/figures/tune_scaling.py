@@ -8,7 +8,7 @@ from typing import Any
 
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures.scale import line_figures, scale_figures
-from nodewise.report.tables import thread_rows
+from nodewise.report.tables import in_words, thread_rows
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.scale import ScalePoint
 from nodewise.verdicts.tune import TuneVerdict
@@ -70,4 +70,4 @@ def _figures(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     lines = tune_lines(experiment, verdict)
     if len(lines) == 1:
         return scale_figures(next(iter(lines.values())), "threads")
-    return line_figures(lines, "threads")
+    return line_figures({in_words(name): points for name, points in lines.items()}, "threads")

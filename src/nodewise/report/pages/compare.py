@@ -100,11 +100,16 @@ def _table(verdict: CompareVerdict, labels: Mapping[str, str]) -> dict[str, Any]
     return {"heads": heads, "rows": made}
 
 
+def _level(level: float) -> str:
+    """A level as it is written: never rounded up to certainty."""
+    return f"{level:.2%}" if level < 0.99995 else "more than 99.99%"
+
+
 def _of_intervals(verdict: CompareVerdict) -> list[str]:
     lines = []
     if verdict.pairs:
         lines.append(
-            f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
+            f"each interval is one at {_level(verdict.level)}, so that all of them, at every look that was taken, hold together "
             "at 95%; runs are paired by block, and each block held every command once in random order"
         )
     again = f"`nodewise {verdict.kind} --resume {verdict.experiment}"

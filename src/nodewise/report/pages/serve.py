@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Any
 
 from nodewise.base.units import format_seconds
@@ -21,6 +22,8 @@ from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.live import Live, Look
 
+#: What `nodewise governors` compares.
+_GOVERNOR = "nodewise-governor"
 #: Named experiments, each with whether it runs here.
 Named = tuple[str, bool, Live]
 
@@ -75,11 +78,15 @@ def _watched(name: str, running: bool, live: Live) -> dict[str, str]:
 
 def _listed(one: Experimented) -> dict[str, Any]:
     own = one.tool == "nodewise"
+    name, kind = one.name, one.kind if own else one.tool
+    if own and PurePath(one.name.split(" ", 1)[0]).name == _GOVERNOR:
+        # its command is nodewise's own, and says nothing to who asked
+        name, kind = "nodewise governors", "governors"
     return {
         "number": one.number,
         "began": datetime.fromtimestamp(one.began, UTC).strftime("%Y-%m-%d %H:%M"),
-        "kind": one.kind if own else one.tool,
-        "name": one.name,
+        "kind": kind,
+        "name": name,
         "host": one.host,
         "sentence": one.sentence,
         "link": own,

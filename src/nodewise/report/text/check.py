@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 
-from nodewise.base.escaping import visible
+from nodewise.base.escaping import painted, visible
 from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity
@@ -62,8 +62,8 @@ def _wrapped(text: str, width: int, indent: str) -> str:
 def _finding(one: NodeFinding, width: int, colour: bool, full: bool) -> list[str]:
     f = one.finding
     label = f"{'known' if one.suppressed else f.severity!s:<{_LABEL}}"
-    painted = f"\x1b[{CODES[f.severity]}m{label}\x1b[0m" if colour else label
-    lines = [f"{painted}  {f.name}" + (f" ({visible(one.group)})" if one.group else "")]
+    shown = painted(label, CODES[f.severity]) if colour else label
+    lines = [f"{shown}  {f.name}" + (f" ({visible(one.group)})" if one.group else "")]
     rows = [("", f.summary)]
     if one.nodes and not (len(one.nodes) == 1 and one.nodes[0] in f.summary):
         nodes = fold(one.nodes)

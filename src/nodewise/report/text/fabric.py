@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from nodewise.base.escaping import visible
+from nodewise.base.escaping import painted, visible
 from nodewise.base.lists import listed
 from nodewise.base.units import format_seconds
 from nodewise.fabric.lines import Line
@@ -151,8 +151,8 @@ def _rails(rails: Rails, width: int) -> list[str]:
 
 def _finding(one: Finding, width: int, colour: bool) -> list[str]:
     label = f"{one.severity!s:<8}"
-    painted = f"\x1b[{CODES[one.severity]}m{label}\x1b[0m" if colour else label
-    lines = [f"{painted}  {one.name}", _wrapped(one.summary, width, " " * 10)]
+    shown = painted(label, CODES[one.severity]) if colour else label
+    lines = [f"{shown}  {one.name}", _wrapped(one.summary, width, " " * 10)]
     for name, text in (("why", one.effect), ("do", one.do)):
         if text:
             lines.append(_wrapped(f"{name}: {text}", width, " " * 10))

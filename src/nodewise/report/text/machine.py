@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from nodewise.base.escaping import painted
 from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
@@ -79,7 +80,7 @@ class _Painter:
     def _paint(self, text: str, thread: int) -> str:
         if not self._colour or self._seating is None:
             return text
-        return f"\x1b[38;5;{_CODES[self._seating.rank(thread) % len(_CODES)]}m{text}\x1b[0m"
+        return painted(text, f"38;5;{_CODES[self._seating.rank(thread) % len(_CODES)]}")
 
     def length(self, text: str) -> int:
         """How many characters are seen of a text."""

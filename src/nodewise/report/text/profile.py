@@ -87,7 +87,7 @@ def openmp_sentence(share: OpenMPShare) -> str:
     where = "" if share.rank is None else f" (rank {share.rank})"
     return (
         f"OpenMP{where}: {format_percent(share.serial_share)} of {format_seconds(share.seconds)} in one thread alone, "
-        f"{format_seconds(share.barrier_s)} at barriers over {len(share.threads)} threads of {share.runtime}'s runtime, "
+        f"{format_seconds(share.barrier_s)} at barriers over {len(share.threads)} thread{'s' * (len(share.threads) != 1)} of {share.runtime}'s runtime, "
         f"work unequal by {format_percent(share.imbalance)}: {share.how}"
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from nodewise.base.escaping import painted
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.quiet.finding import Finding, Severity, worst_first
 from nodewise.quiet.measured import Resolution
@@ -75,7 +76,7 @@ class _Painter:
         self._width, self._colour = width, colour
 
     def _paint(self, text: str, severity: Severity) -> str:
-        return f"\x1b[{CODES[severity]}m{text}\x1b[0m" if self._colour else text
+        return painted(text, CODES[severity]) if self._colour else text
 
     def _head(self, f: Finding, name: int) -> list[str]:
         label = str(f.severity).upper() if f.severity in (Severity.WRONG, Severity.NOISY) else str(f.severity)

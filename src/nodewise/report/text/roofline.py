@@ -20,7 +20,7 @@ _NUMERIC = ("best block", "median", "flop/byte", "GFLOP/s", "roof, GFLOP/s", "re
 def roofline_text(stored: Stored[RooflineVerdict], width: int) -> str:
     """Roofs and kernels, and what was not placed or cannot be."""
     result = stored.verdict
-    roofs = Table(title=f"roofs, {result.threads} threads", **_LOOK)
+    roofs = Table(title=f"roofs, {result.threads} thread{'s' * (result.threads != 1)}", **_LOOK)
     for heading in ("roof", "best block", "median", "measured by"):
         roofs.add_column(heading, justify="right" if heading in _NUMERIC else "left", no_wrap=True)
     for row in roof_table(result):

@@ -33,7 +33,11 @@ def summary_lines(summary: RunSummary, currency: str, asked: int | None = None) 
     span = "too few runs for an interval"
     if summary.low_s is not None and summary.high_s is not None:
         span = f"95% interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
-    left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
+    left_out = (
+        f"; {summary.left_out} more {'was' if summary.left_out == 1 else 'were'} disturbed and {'does' if summary.left_out == 1 else 'do'} not count"
+        if summary.left_out
+        else ""
+    )
     count = {name: f"{value:.0f}" for name, value in usage.items()}
     switches = (
         f"{count.get('context_switches', _NONE)} voluntary, {count.get('involuntary_switches', _NONE)} involuntary"

@@ -86,7 +86,9 @@ def said(verdict: ScaleVerdict) -> list[tuple[str, str]]:
     if verdict.measure:
         lines.append(("measure", verdict.measure))
     lines += [("note", warning) for warning in verdict.warnings]
-    out = f", {verdict.left_out} more were disturbed" if verdict.left_out else ""
+    out = (
+        f", {verdict.left_out} more {'was' if verdict.left_out == 1 else 'were'} disturbed" if verdict.left_out else ""
+    )
     ended = f"; {_ENDED[verdict.stopped]}" if verdict.stopped in _ENDED else ""
     blocks = f"{verdict.blocks} block{'s' * (verdict.blocks != 1)}{out}"
     lines.append(("runs", f"{blocks}, {verdict.runs} runs in {format_seconds(verdict.seconds_spent)}{ended}"))

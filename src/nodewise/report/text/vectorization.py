@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from nodewise.base.escaping import painted
 from nodewise.runner.compilers.toolchain import Compiler
 from nodewise.vectorization.causes import Found
 from nodewise.vectorization.loop_reports import CompilerReport, LoopReport, Status, counts
@@ -43,7 +44,7 @@ class _Painter:
         self._width, self._colour, self._name, self._simd = width, colour, max(name, 4), simd
 
     def _paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
+        return painted(text, code) if self._colour else text
 
     def _wrapped(self, label: str, text: str, indent: int, code: str = "") -> list[str]:
         start = indent + self._name + 2

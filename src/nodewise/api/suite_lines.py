@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where in the text of a suite's file a table or a key stands, since what reads TOML does not tell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+class SuiteLines:
+    """The lines of a file at which its tables and keys begin: `at("command.solve.budget")` is `nodewise.toml:3: command.solve.budget`."""
+
+    def __init__(self, path: Path, text: str = ""):
+        self._path = path
+        self._lines: dict[str, int] = {}
+        table = ""
+        for number, line in enumerate(text.splitlines(), 1):
+            if (header := _HEADER.fullmatch(line)) is not None:
+                table = _plain(header[1])
+                self._lines.setdefault(table, number)
+            elif (key := _KEY.match(line)) is not None:
+                self._lines.setdefault(f"{table}.{_plain(key[1])}".lstrip("."), number)
+
+    def at(self, *names: str) -> str:
+        """File, line and dotted name of the first of these keys that the file has a line of; else of the nearest table around one."""
+        around = {name: name for name in names}
+        while any(around.values()):
+            for name, place in around.items():
+                if place in self._lines:
+                    return f"{self._path}:{self._lines[place]}: {name}"
+            around = {name: place.rpartition(".")[0] for name, place in around.items()}
+        return f"{self._path}: {names[0]}"
+
+
+def _plain(dotted: str) -> str:
+    return ".".join(part.strip("\"'") for part in _PART.findall(dotted))
