@@ -37,6 +37,9 @@ from nodewise.base.secrets import parts_of_text, parts_of_words
         ("CARD_PIN", "471100"),
         ("--seed-phrase", "x"),
         ("WALLET_SEED_PHRASE", "abandon ability able"),
+        ("--api-key", "/x8JdQ9zAb3+kLmN0pQrStUvWxYz1234567890A"),
+        ("STORAGE_KEY", "/x8JdQ9zAb3kLmN0pQrStUvWxYz/123456789A"),
+        ("STORAGE_KEY", "/x+8JdQ9zA=="),
     ],
 )
 def test_names_of_secrets(name: str, value: str) -> None:
@@ -88,6 +91,8 @@ def test_names_of_secrets(name: str, value: str) -> None:
         ("--phrase", "hello"),
         ("--search-phrase", "hello"),
         ("PW", "/opt/qe/bin/pw.x"),
+        ("--key", "/home/User1/keys/My2024"),
+        ("API_KEY", "/etc/ssl/private/serverkeyoftheyear2024"),
     ],
 )
 def test_names_of_something_else(name: str, value: str) -> None:

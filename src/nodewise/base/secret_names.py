@@ -65,6 +65,8 @@ _WORDS = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SORTED = late(r"\d+(\.\d+)?[bdfgiMhnRrV]*(,\d+(\.\d+)?[bdfgiMhnRrV]*)?")
 _NUMBER = late(r"[+-]?\d+(\.\d+)?")
 _PATH = late(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
+#: What 64 signs are written with, and how many of them in a row no name of a file is likely to have mixed.
+_BASE64, _DRAWN = late(r"[A-Za-z0-9+/]+"), 10
 #: What stands for a value and is not one: a variable or command of the shell, a parameter, a mask.
 _REFERENCE = late(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
 #: Such a thing where no shell reads it.
@@ -121,9 +123,16 @@ def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
     strong = _STRONG.intersection(_split(name))
     if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):
         return True
-    # a key that is written with 64 signs may begin with one of a path
-    path = _PATH.fullmatch(value) and not value.endswith("=")
+    # a key that is written with 64 signs may begin as a path does
+    path = _PATH.fullmatch(value) and not (value.endswith("=") or _is_drawn(value))
     return not path and (bool(strong) or not _NUMBER.fullmatch(value))
+
+
+def _is_drawn(value: str) -> bool:
+    """Whether a value is of 64 signs as drawn ones are: somewhere some in a row, of capitals, small letters and digits."""
+    runs = value.replace("+", "/").split("/") if _BASE64.fullmatch(value) else []
+    kinds = (str.isupper, str.islower, str.isdigit)
+    return any(len(run) >= _DRAWN and all(any(map(kind, run)) for kind in kinds) for run in runs)
 
 
 def is_reference(value: str, literal: bool = False) -> bool:
