@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.lists import listed
 from nodewise.placement.job import Job
 
 
@@ -21,7 +22,7 @@ class Beside:
     are options of two words whose first names a parameter, which bears on it where it has one of the parts `places`. Of each
     group of `apart` only one may be given. `names` are what it is called in front of a line, and `fronts` what else may stand
     there, with a note on it; variables that begin with one of `own` bear on placement. With `last`, of an option that is given
-    again the last counts.
+    again the last counts; values of those `joined` are put together by commas. Those in `choosing` pick nodes by what they are.
     """
 
     words: Mapping[str, int] = field(default_factory=dict)
@@ -33,6 +34,8 @@ class Beside:
     fronts: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
     last: bool = False
+    joined: tuple[str, ...] = ()
+    choosing: tuple[str, ...] = ()
 
 
 #: Words that start what follows them.
@@ -86,18 +89,26 @@ def options_and_notes(
         name = known.get(spelt)
         if name is None:
             raise _unknown(launcher, word, known)
-        if name in found and not beside.last:
+        if name in found and not beside.last and name not in beside.joined:
             raise InputError(f"{launcher}: {spelt} is given twice", "give it once")
         if name not in bare and not equals:
             if not words:
                 raise InputError(f"{launcher}: {spelt} needs a value")
             value = words.pop(0)
-        if found.get(name, value) != value:
+        if name in found and name in beside.joined:
+            value = f"{found[name]},{value}"
+        elif found.get(name, value) != value:
             again.append(spelt)
         found[name] = value
         passed += [spelt] * any(spelt in group for group in beside.apart)
     _refuse_apart(launcher, beside, passed)
     passed = [option for option in dict.fromkeys(passed) if option not in known]
+    choosing = [option for option in passed if option in beside.choosing]
+    if choosing:
+        notes.append(
+            f"{launcher}: {listed(choosing)} chooses nodes by what they are: this machine is taken for one that is chosen"
+        )
+        passed = [option for option in passed if option not in choosing]
     if passed:
         notes.insert(0, f"{launcher}: passed over, as it says nothing of placement: {', '.join(passed)}")
     return found, notes + [
@@ -219,4 +230,4 @@ def job_from(launcher: str, options: Mapping[str, str], job: Job) -> Job:
         nodes = needed
     if not ranks:
         raise InputError(f"{launcher} places ranks, and no number of ranks is given", "give --ranks")
-    return Job(threads, ranks, nodes)
+    return Job(threads, ranks, nodes, job.each)

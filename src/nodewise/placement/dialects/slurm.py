@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
+from nodewise.placement.hosts import in_slurms_words
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.objects import objects
@@ -26,6 +28,7 @@ _OPTIONS = {
     "--threads-per-core": "per_core",
     "--hint": "hint",
     **dict.fromkeys(("--nodes", "-N"), "nodes"),
+    **dict.fromkeys(("--nodelist", "-w", "--nodefile", "-F"), "nodelist"),
     "--overcommit": "overcommit",
     "--whole": "whole",
     "--exact": "exact",
@@ -38,11 +41,11 @@ _BESIDE = Beside(
         "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
         "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
         "--propagate --exclude-none --overlap",
-        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -w -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
+        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
         "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
         "--dependency --epilog --error --exclude --export --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-task "
         "--gres --input --jobid --job-name --licenses --mail-type --mail-user --mcs-label --mem --mem-per-cpu --mem-per-gpu "
-        "--mpi --msg-timeout --network --nodefile --nodelist --open-mode --output --partition --power --prefer --priority "
+        "--mpi --msg-timeout --network --open-mode --output --partition --power --prefer --priority "
         "--profile --prolog --qos --relative -r --reservation --signal --slurmd-debug --switches --task-epilog --task-prolog "
         "--threads --time --time-min --tmp --uid --wait --wckey --x11",
     ),
@@ -58,6 +61,7 @@ _BESIDE = Beside(
         *("--extra-node-info", "--core-spec", "-S", "--thread-spec", "--cpus-per-gpu", "--mem-bind", "--gres-flags"),
         *("--multi-prog", "--het-group", "--spread-job", "--use-min-nodes", "--tres-bind"),
     ),
+    choosing=("-C", "--constraint", "--cluster-constraint", "--prefer"),
     apart=(("--mem", "--mem-per-cpu", "--mem-per-gpu"), ("--exclusive", "--overlap")),
     fronts={
         name: f"{name} allots nodes and binds nothing: shown is what srun does there where it has these options, too"
@@ -102,14 +106,17 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         _BESIDE,
     )
     completed = not {"ranks", "per_node"} & options.keys()
-    if "nodes" in options:
-        nodes = whole("srun", "--nodes", options["nodes"])
+    nodes, listing = _nodes(options, job)
+    if nodes:
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
         per_node = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
-        job = Job(job.threads, ranks or per_node * nodes, nodes)
+        ranks = ranks or per_node * nodes
+        if ranks < nodes:
+            listing.append(f"srun uses {ranks} of the {nodes} nodes, for as many tasks")
+        job = Job(job.threads, ranks, min(nodes, ranks))
     job = job_from("srun", options, job)
     order, picked, dealt = _distribution(options.get("distribution", "*"), job)
-    notes = [_MODEL, *passed]
+    notes = [_MODEL, *passed, *listing]
     bind, entries, one_thread = _bind(options.get("bind"))
     bind, per_core = _hinted(options, bind, notes)
     if not bind:
@@ -139,6 +146,23 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     # on one node a plane numbers tasks as a block does
     order = "block" if job.nodes == 1 and order.startswith("plane") else order
     return job.floating("slurm", zones_of(machine, step), order), notes
+
+
+def _nodes(options: Mapping[str, str], job: Job) -> tuple[int, list[str]]:
+    """How many nodes the options say that there are, 0 where they do not, and notes. Raises InputError."""
+    asked = whole("srun", "--nodes", options["nodes"]) if "nodes" in options else 0
+    if "nodelist" not in options:
+        return asked, []
+    listed = in_slurms_words(
+        "srun", "--nodelist", options["nodelist"], job if not asked else replace(job, ranks=asked, nodes=asked)
+    )
+    if listed is None:
+        return asked, [
+            f"srun: {options['nodelist']} cannot be read here: its {asked or job.nodes} nodes are taken for alike"
+        ]
+    if asked and asked < listed:
+        return asked, [f"srun takes {asked} of the {listed} nodes of --nodelist, as --nodes says"]
+    return max(asked, listed), []
 
 
 def _exact(options: Mapping[str, str], counted: bool) -> bool:
