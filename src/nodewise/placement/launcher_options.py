@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
@@ -114,6 +114,33 @@ def options_and_notes(
     return found, notes + [
         f"{launcher}: {option} is given again, and the last counts" for option in dict.fromkeys(again)
     ]
+
+
+def in_front(tool: str, words: list[str]) -> bool:
+    """Take a tool's name off the words of a line, and variables before it; whether it was there."""
+    at = 0
+    while at < len(words) and (words[at] in _STARTERS or _ASSIGNMENT.fullmatch(words[at])):
+        at += 1
+    if at == len(words) or words[at].rpartition("/")[2] != tool:
+        return False
+    del words[: at + 1]
+    return True
+
+
+def without_program(tool: str, text: str, of_the_tool: Callable[[str, int], bool]) -> str:
+    """A line that begins with a tool's name, cut before the program: at -- or the first word that is not the tool's.
+
+    `of_the_tool` is asked for each word behind the name, and how many others that are no options stand before it. Another text is returned as it is.
+    """
+    words = text.split()
+    if not in_front(tool, words):
+        return text
+    before = 0
+    for at, word in enumerate(words):
+        if (word == "--" and before) or not (word.startswith("-") or of_the_tool(word, before)):
+            return " ".join([tool, *words[:at]])
+        before += not word.startswith("-")
+    return " ".join([tool, *words])
 
 
 def _refuse_apart(launcher: str, beside: Beside, given: list[str]) -> None:

@@ -17,6 +17,7 @@ from nodewise.placement.launcher_options import Beside, job_from, options_and_no
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import Rendering
+from nodewise.placement.resolve import Request
 from nodewise.placement.slurm_step import LAID_OUT, LISTED, SAID, Step, zones_of
 
 _OPTIONS = {
@@ -35,6 +36,7 @@ _OPTIONS = {
     "--exclusive": "exclusive",
     "-O": "overcommit",
 }
+_BARE = ("overcommit", "whole", "exact", "exclusive")
 #: What srun(1) has besides: on the job, its nodes' names, memory, input and output.
 _BESIDE = Beside(
     words_of(
@@ -102,7 +104,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         "srun",
         text,
         _OPTIONS,
-        ("overcommit", "whole", "exact", "exclusive"),
+        _BARE,
         _BESIDE,
     )
     completed = not {"ranks", "per_node"} & options.keys()
@@ -125,6 +127,11 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     if not completed and "threads" not in options and job.threads > 1:
         notes.append("without --cpus-per-task srun gives each task one processor, whatever its threads are")
     counted = "threads" in options or (completed and bind in LAID_OUT)
+    if counted and "threads" not in options:
+        notes.append(
+            f"the text says neither --ntasks nor --cpus-per-task: taken as with -n {job.ranks} -c {job.threads}, and with -c a step "
+            "has no more cores than it asks for; a text with its own -n stands as it is"
+        )
     step = Step(
         tasks=job.ranks,
         cpus=job.threads if counted else 1,
@@ -273,6 +280,17 @@ def _entries(bind: str, text: str) -> tuple[int, ...]:
     return tuple(entries)
 
 
+def _explain(machine: Machine, request: Request) -> list[str]:
+    """Why tasks sit close together where their processors are counted."""
+    options, _ = options_and_notes("srun", request.texts["slurm"], _OPTIONS, _BARE, _BESIDE)
+    if "overcommit" in options or not ("threads" in options or not {"ranks", "per_node"} & options.keys()):
+        return []
+    return [
+        "With --cpus-per-task a step is --exact: it has only the cores that its tasks fill, so that tasks of fewer processors than a core has "
+        "hardware threads share cores; without it the step has the whole node."
+    ]
+
+
 def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named."""
     zones = placement.zones
@@ -318,6 +336,7 @@ DIALECT = Dialect(
     texts=(Text("slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),),
     launch=read_slurm,
     write_job=write_slurm,
+    explain=_explain,
     pins={"SLURM_CPU_BIND": "srun binds its tasks"},
     rank=("SLURM_PROCID",),
     local_rank=("SLURM_LOCALID",),
