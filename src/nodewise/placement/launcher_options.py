@@ -103,17 +103,23 @@ def options_and_notes(
         passed += [spelt] * any(spelt in group for group in beside.apart)
     _refuse_apart(launcher, beside, passed)
     passed = [option for option in dict.fromkeys(passed) if option not in known]
+    return found, _on_passed(launcher, beside, passed) + notes + [
+        f"{launcher}: {option} is given again, and the last counts" for option in dict.fromkeys(again)
+    ]
+
+
+def _on_passed(launcher: str, beside: Beside, passed: list[str]) -> list[str]:
+    """The notes on options that are passed over, and on those that choose nodes."""
     choosing = [option for option in passed if option in beside.choosing]
+    others = [option for option in passed if option not in choosing]
+    notes = []
+    if others:
+        notes.append(f"{launcher}: passed over, as it says nothing of placement: {', '.join(others)}")
     if choosing:
         notes.append(
             f"{launcher}: {listed(choosing)} chooses nodes by what they are: this machine is taken for one that is chosen"
         )
-        passed = [option for option in passed if option not in choosing]
-    if passed:
-        notes.insert(0, f"{launcher}: passed over, as it says nothing of placement: {', '.join(passed)}")
-    return found, notes + [
-        f"{launcher}: {option} is given again, and the last counts" for option in dict.fromkeys(again)
-    ]
+    return notes
 
 
 def in_front(tool: str, words: list[str]) -> bool:

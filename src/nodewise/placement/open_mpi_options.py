@@ -63,7 +63,7 @@ BESIDE = Beside(
 
 #: What names hosts and their slots.
 HOSTS = {
-    **dict.fromkeys(_either("host").split() + ["-H"], "hosts"),
+    **dict.fromkeys([*_either("host").split(), "-H"], "hosts"),
     **dict.fromkeys(_either("hostfile", "machinefile", "default-hostfile").split(), "hostfile"),
 }
 

@@ -157,9 +157,13 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
 def _nodes(options: Mapping[str, str], job: Job) -> tuple[int, list[str]]:
     """How many nodes the options say that there are, 0 where they do not, and notes. Raises InputError."""
-    asked = whole("srun", "--nodes", options["nodes"]) if "nodes" in options else 0
+    least, dash, most = options.get("nodes", "").partition("-")
+    asked = whole("srun", "--nodes", least) if "nodes" in options else 0
+    if dash and whole("srun", "--nodes", most) < asked:
+        raise InputError(f"srun: --nodes {options['nodes']} ends below its beginning", "write the fewest nodes first")
+    notes = [f"srun may use {least} to {most} nodes: {least} are shown, as least"] if dash and most != least else []
     if "nodelist" not in options:
-        return asked, []
+        return asked, notes
     listed = in_slurms_words(
         "srun", "--nodelist", options["nodelist"], job if not asked else replace(job, ranks=asked, nodes=asked)
     )
