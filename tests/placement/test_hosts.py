@@ -166,5 +166,5 @@ def test_nodes_that_contradict_the_hosts_are_refused():
 
 
 def test_nodes_without_ranks_are_refused_where_no_launcher_says_how_many():
-    with pytest.raises(InputError, match="no ranks are given for 2 nodes"):
+    with pytest.raises(InputError, match="do not fill 2 nodes"):
         resolve(machine_of(MACHINE), Job(1, 0, 2), Request("compact"))
