@@ -154,7 +154,7 @@ def test_explain_and_traps_are_reported():
         (["compact", "--ranks", "0"], "cannot place 0 ranks"),
         (["compact", "--nodes", "3"], "do not fill 3 nodes"),
         (["--slurm", "--cpu-bind=cores"], "no number of ranks is given"),
-        (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 nodes"),
+        (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 node"),
         (["compact", *TWO, "--", "true"], "only on the machine that it runs on"),
         (["compact", "--ranks", "2", "--", "true"], "started by their launcher"),
     ],

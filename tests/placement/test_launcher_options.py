@@ -25,14 +25,14 @@ def read(name, text, machine=MACHINE):
 @pytest.mark.parametrize(
     ("name", "more", "named"),
     [
-        ("openmpi4", "--report-bindings --hostfile H -x OMP_NUM_THREADS -x A=b", "--report-bindings, --hostfile, -x"),
+        ("openmpi4", "--report-bindings --wd D -x OMP_NUM_THREADS -x A=b", "--report-bindings, --wd, -x"),
         (
             "openmpi5",
-            "--report-bindings -hostfile H -x A --mca btl self,tcp",
-            "--report-bindings, -hostfile, -x, --mca",
+            "--report-bindings -wd D -x A --mca btl self,tcp",
+            "--report-bindings, -wd, -x, --mca",
         ),
         ("openmpi4", "-mca btl_base_verbose 1 --wdir=/data --tag-output", "-mca, --wdir, --tag-output"),
-        ("mpich", "-env A b -genv C d -f hosts -l", "-env, -genv, -f, -l"),
+        ("mpich", "-env A b -genv C d -wdir w -l", "-env, -genv, -wdir, -l"),
         (
             "slurm",
             "--mem=2G -p long --time 10:00 -J name -ofile --export=ALL -l",

@@ -86,7 +86,7 @@ def test_what_cannot_be_written_says_why() -> None:
     with pytest.raises(InputError, match="unknown dialect: 'none'") as caught:
         render("none", machine, placement)
     assert caught.value.hint is not None and caught.value.hint.startswith("known are: ") and "omp" in caught.value.hint
-    with pytest.raises(InputError, match="1 hosts are named for 2 nodes") as caught:
+    with pytest.raises(InputError, match="1 host is named for 2 nodes") as caught:
         render("slurm", machine, placement, ["a"])
     assert caught.value.hint == "name one for each node"
     narrow = load_machine(TWO, "0-3")

@@ -60,7 +60,7 @@ def test_a_mask_narrower_than_the_plan():
     assert "uses processors 4" in found[0].what and "only 0-3" in found[0].what
     # a list that names what the mask leaves out loses it, and says so
     notes = resolve(narrow, Job(2), Request(affinity="proclist=[2,9],explicit")).notes
-    assert any("processors 9 are not there or not allowed" in note for note in notes)
+    assert any("processor 9 is not there or not allowed" in note for note in notes)
 
 
 def test_a_quota_below_the_threads():
@@ -154,7 +154,7 @@ def test_explain_counts_what_is_used():
 def test_explain_names_which_runtime_is_modelled_and_what_the_other_does():
     machine = load_machine(TWO_SOCKETS)
     text = words(machine, Job(3), places="cores", bind="close")
-    assert "Modelled is Intel's and LLVM's runtime; GNU's puts every thread in the same place." in text
+    assert "Modelled is Intel's and LLVM's runtime; GNU's places every thread as it does." in text
     text = words(machine, Job(5), places="sockets", bind="close")
     assert "GNU's puts 2 threads elsewhere: thread 2 on 8-15, not on 0-7." in text
     assert "Modelled is GNU's runtime" in words(machine, Job(3), places="cores", bind="true", runtime="gnu")

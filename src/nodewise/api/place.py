@@ -93,6 +93,7 @@ def request_of(
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
         if value is not None and value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
+    texts = {name: text if text is None else _value(name, text) for name, text in texts.items()}
     if policy in BINDINGS and not placing(texts):
         policy, texts = None, {**texts, "places": "cores", "bind": policy}
     if policy is not None:
@@ -107,6 +108,16 @@ def request_of(
             f"name a policy ({', '.join(NAMED)}) or a text, such as --places cores",
         )
     return request
+
+
+def _value(name: str, text: str) -> str:
+    """The value of a text that is written as its variable is set: `OMP_PLACES=cores`, perhaps exported and quoted."""
+    known = all_texts().get(name)
+    front, equals, value = text.strip().removeprefix("export ").strip().partition("=")
+    if known is None or not known.variable or not equals or front != known.variable:
+        return text
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value
 
 
 def prepare_place(

@@ -39,9 +39,7 @@ def _asked(machine: Machine, placement: Placement, request: Request) -> list[str
         )
     sentences += _other_runtime(machine, placement, request)
     if placement.ranks:
-        sentences.append(
-            f"{placement.size} ranks, {placement.per_node} on a node of {placement.nodes}, numbered {_order(placement)}."
-        )
+        sentences.append(_shape(placement))
         sentences += [
             f"Rank {r} of a node uses {format_processors(zone)}." for r, zone in enumerate(placement.zones[:8])
         ]
@@ -71,12 +69,19 @@ def _other_runtime(machine: Machine, placement: Placement, request: Request) -> 
         t for t, (a, b) in enumerate(zip(placement.places, there.placement.places, strict=False)) if set(a) != set(b)
     ]
     if not differ:
-        return [f"Modelled is {mine} runtime; {other} puts every thread in the same place."]
+        return [f"Modelled is {mine} runtime; {other} places every thread as it does."]
     first = differ[0]
     return [
         f"Modelled is {mine} runtime; {other} puts {_count(len(differ), 'thread')} elsewhere: thread {first} on "
         f"{format_processors(there.placement.places[first])}, not on {format_processors(placement.places[first])}."
     ]
+
+
+def _shape(placement: Placement) -> str:
+    if placement.nodes == 1:
+        return f"{_count(placement.size, 'rank')} on one node."
+    each = "" if placement.size % placement.nodes == 0 else "up to "
+    return f"{_count(placement.size, 'rank')} on {placement.nodes} nodes, {each}{placement.per_node} on each, numbered {_order(placement)}."
 
 
 def _order(placement: Placement) -> str:
@@ -106,7 +111,9 @@ def _result(machine: Machine, placement: Placement, facts: Facts) -> list[str]:
             f"Up to {facts.most_on_a_processor} threads are bound to one processor, where they take turns."
         )
     if facts.crowded:
-        sentences.append(f"{facts.idle_cores} cores have no thread at the same time.")
+        sentences.append(
+            f"{_count(facts.idle_cores, 'core')} {'has' if facts.idle_cores == 1 else 'have'} no thread at the same time."
+        )
     per_core = facts.by_kind["core"]
     loads = sorted({n for n in per_core if n})
     if len(loads) > 1:

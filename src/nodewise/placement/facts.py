@@ -22,7 +22,7 @@ class Facts:
 
     `by_kind` has, for each kind of `LEVELS`, how many threads each of its objects holds whole; `loads` how many threads
     each processor holds, where a place is one processor; `neighbours` how many pairs of threads i, i+1 of a rank first
-    meet in each kind (`far`: in none), `sharing` how many meet there or in something nearer. `bound` counts threads by how tightly they are held: to a `processor`, a `core`,
+    meet in each kind (`far`: in none), where it is known of threads that may move, `sharing` how many meet there or in something nearer. `bound` counts threads by how tightly they are held: to a `processor`, a `core`,
     or `wider`.
     """
 
@@ -88,6 +88,10 @@ def _tightness(place: Sequence[int], core_of: dict[int, int]) -> str:
     return "core" if len({core_of.get(p, -1 - p) for p in place}) == 1 else "wider"
 
 
+def _parts(number: dict[int, int], place: Sequence[int]) -> set[int]:
+    return {number[p] for p in place if p in number}
+
+
 def _levels(parts: dict[str, list[tuple[int, ...]]]) -> list[str]:
     """The kinds from the nearest on this machine; a single NUMA node is left out, and what it has not."""
     levels = [kind for kind in LEVELS if len(parts[kind]) > (kind == "numa")]
@@ -98,11 +102,15 @@ def _neighbours(placement: Placement, levels: list[str], number: dict[str, dict[
     found: Counter[str] = Counter()
     for rank in placement.by_rank:
         for a, b in pairwise(rank):
+            apart = True
+            met = "far"
             for kind in levels:
                 where = {number[kind].get(p, -1) for p in (*a, *b)}
                 if len(where) == 1 and -1 not in where:
-                    found[kind] += 1
+                    met = kind
                     break
-            else:
-                found["far"] += 1
+                apart = _parts(number[kind], a).isdisjoint(_parts(number[kind], b))
+            # threads that may move, and then be nearer, say nothing of how near they are
+            if met == levels[0] or apart:
+                found[met] += 1
     return dict(found)

@@ -18,7 +18,7 @@ MOST_NODES = 1 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """`threads` of each rank; `ranks` in all (0: one process, started by no launcher) over `nodes` alike.
+    """`threads` of each rank; `ranks` in all (0: one process, started by no launcher) over `nodes` alike, `each` on a full one (0: evenly).
 
     Raises InputError where a number makes no sense.
     """
@@ -26,15 +26,17 @@ class Job:
     threads: int
     ranks: int = 0
     nodes: int = 1
+    each: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= MOST_THREADS:
             raise InputError(f"cannot place {self.threads} threads", f"give a number from 1 to {MOST_THREADS}")
         if not 0 <= self.ranks <= MOST_NODES * 1024 or not 1 <= self.nodes <= MOST_NODES:
             raise InputError(f"cannot place {self.ranks} ranks on {self.nodes} nodes", "give numbers from 1")
-        if self.nodes > max(1, self.ranks):
+        if self.nodes > self.ranks > 0:
             raise InputError(
-                f"{self.ranks} ranks do not fill {self.nodes} nodes", "give as many ranks as nodes, or more"
+                f"{self.ranks} rank{'s do' if self.ranks > 1 else ' does'} not fill {self.nodes} nodes",
+                "give as many ranks as nodes, or more",
             )
         if self.per_node * self.threads > MOST_THREADS:
             raise InputError(
@@ -45,7 +47,7 @@ class Job:
     @property
     def per_node(self) -> int:
         """How many ranks a full node has."""
-        return max(1, ceil(self.ranks / self.nodes))
+        return self.each or max(1, ceil(self.ranks / self.nodes))
 
     def placement(
         self,

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.lists import listed
 from nodewise.placement.job import Job
 
 
@@ -21,7 +22,7 @@ class Beside:
     are options of two words whose first names a parameter, which bears on it where it has one of the parts `places`. Of each
     group of `apart` only one may be given. `names` are what it is called in front of a line, and `fronts` what else may stand
     there, with a note on it; variables that begin with one of `own` bear on placement. With `last`, of an option that is given
-    again the last counts.
+    again the last counts; values of those `joined` are put together by commas. Those in `choosing` pick nodes by what they are.
     """
 
     words: Mapping[str, int] = field(default_factory=dict)
@@ -33,6 +34,8 @@ class Beside:
     fronts: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
     last: bool = False
+    joined: tuple[str, ...] = ()
+    choosing: tuple[str, ...] = ()
 
 
 #: Words that start what follows them.
@@ -86,23 +89,64 @@ def options_and_notes(
         name = known.get(spelt)
         if name is None:
             raise _unknown(launcher, word, known)
-        if name in found and not beside.last:
+        if name in found and not beside.last and name not in beside.joined:
             raise InputError(f"{launcher}: {spelt} is given twice", "give it once")
         if name not in bare and not equals:
             if not words:
                 raise InputError(f"{launcher}: {spelt} needs a value")
             value = words.pop(0)
-        if found.get(name, value) != value:
+        if name in found and name in beside.joined:
+            value = f"{found[name]},{value}"
+        elif found.get(name, value) != value:
             again.append(spelt)
         found[name] = value
         passed += [spelt] * any(spelt in group for group in beside.apart)
     _refuse_apart(launcher, beside, passed)
     passed = [option for option in dict.fromkeys(passed) if option not in known]
-    if passed:
-        notes.insert(0, f"{launcher}: passed over, as it says nothing of placement: {', '.join(passed)}")
-    return found, notes + [
+    return found, _on_passed(launcher, beside, passed) + notes + [
         f"{launcher}: {option} is given again, and the last counts" for option in dict.fromkeys(again)
     ]
+
+
+def _on_passed(launcher: str, beside: Beside, passed: list[str]) -> list[str]:
+    """The notes on options that are passed over, and on those that choose nodes."""
+    choosing = [option for option in passed if option in beside.choosing]
+    others = [option for option in passed if option not in choosing]
+    notes = []
+    if others:
+        notes.append(f"{launcher}: passed over, as it says nothing of placement: {', '.join(others)}")
+    if choosing:
+        notes.append(
+            f"{launcher}: {listed(choosing)} chooses nodes by what they are: this machine is taken for one that is chosen"
+        )
+    return notes
+
+
+def in_front(tool: str, words: list[str]) -> bool:
+    """Take a tool's name off the words of a line, and variables before it; whether it was there."""
+    at = 0
+    while at < len(words) and (words[at] in _STARTERS or _ASSIGNMENT.fullmatch(words[at])):
+        at += 1
+    if at == len(words) or words[at].rpartition("/")[2] != tool:
+        return False
+    del words[: at + 1]
+    return True
+
+
+def without_program(tool: str, text: str, of_the_tool: Callable[[str, int], bool]) -> str:
+    """A line that begins with a tool's name, cut before the program: at -- or the first word that is not the tool's.
+
+    `of_the_tool` is asked for each word behind the name, and how many others that are no options stand before it. Another text is returned as it is.
+    """
+    words = text.split()
+    if not in_front(tool, words):
+        return text
+    before = 0
+    for at, word in enumerate(words):
+        if (word == "--" and before) or not (word.startswith("-") or of_the_tool(word, before)):
+            return " ".join([tool, *words[:at]])
+        before += not word.startswith("-")
+    return " ".join([tool, *words])
 
 
 def _refuse_apart(launcher: str, beside: Beside, given: list[str]) -> None:
@@ -219,4 +263,4 @@ def job_from(launcher: str, options: Mapping[str, str], job: Job) -> Job:
         nodes = needed
     if not ranks:
         raise InputError(f"{launcher} places ranks, and no number of ranks is given", "give --ranks")
-    return Job(threads, ranks, nodes)
+    return Job(threads, ranks, nodes, job.each)

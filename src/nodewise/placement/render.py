@@ -56,7 +56,10 @@ def render(
             f"unknown dialect: {dialect!r}{meant(dialect, writers(), _CALLED)}", f"known are: {', '.join(writers())}"
         )
     if hosts and len(hosts) != placement.nodes:
-        raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
+        raise InputError(
+            f"{len(hosts)} host{' is' if len(hosts) == 1 else 's are'} named for {placement.nodes} node{'s' * (placement.nodes != 1)}",
+            "name one for each node",
+        )
     odd = next((host for host in hosts if not host.isprintable() or " " in host), None)
     if odd is not None:
         raise InputError(f"no name of a host: {odd!r}", "name hosts without blanks and line feeds")

@@ -58,7 +58,11 @@ class Rendering:
 
 def left_out(processors: Collection[int]) -> list[str]:
     """The note on processors that a text names and that cannot be used; none where there are none."""
-    return [f"processors {format_processors(processors)} are not there or not allowed: left out"] if processors else []
+    if not processors:
+        return []
+    one = len(set(processors)) == 1
+    said = f"processor{'s' * (not one)} {format_processors(processors)} {'is' if one else 'are'}"
+    return [f"{said} not there or not allowed: left out"]
 
 
 def single(dialect: str, places: Sequence[tuple[int, ...]]) -> list[int]:

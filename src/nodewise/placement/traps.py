@@ -22,7 +22,7 @@ def find_traps(
 ) -> list[Trap]:
     """The traps of a placement on a machine, asked for by this request, started from this environment."""
     found = [
-        *_stacked(machine, placement),
+        *_stacked(machine, placement, request),
         *_silenced(request.texts, request.runtime if request.runtime_named else ""),
         *_narrowed(request, placement),
         *_too_few(machine, placement),
@@ -70,7 +70,7 @@ def _silence(silence: Silence) -> Trap:
     )
 
 
-def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
+def _stacked(machine: Machine, placement: Placement, request: Request) -> list[Trap]:
     """Ranks that sit on the same processors while others are idle."""
     zones = placement.used
     if len(zones) < 2:
@@ -83,6 +83,16 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
     everything = set(zone) == set(machine.allowed)
     if ranks < 2 or facts.idle_cores == 0 or everything:
         return []
+    launcher = next((d for d in request.dialects() if d.launch is not None), None)
+    if launcher is not None:
+        return [
+            Trap(
+                "stacked ranks",
+                f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
+                f"cores are idle: {launcher.texts[0].option}'s options have them there",
+                "have each rank bound to cores of its own",
+            )
+        ]
     options = ", ".join(dialect.texts[0].option for dialect in launchers())
     return [
         Trap(

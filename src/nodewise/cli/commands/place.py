@@ -315,6 +315,7 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
 
 def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, levels: tuple[int, ...]) -> Placement:
     """The placement that --compare names: a policy, or texts as NAME=TEXT by the names of the options."""
+    from nodewise.api.place import BINDINGS, NAMED
     from nodewise.placement.policies import POLICIES
     from nodewise.placement.registry import all_texts
     from nodewise.placement.resolve import Request, resolve
@@ -322,6 +323,8 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, lev
     keep = {name: asked[name] for name in ("zones", "runtime", "near")}
     if other in POLICIES:
         return resolve(machine, job, Request(**keep, policy=other).nested(levels)).placement
+    if other in BINDINGS:
+        return resolve(machine, job, Request(**keep, places="cores", bind=other).nested(levels)).placement
     names = all_texts()
     texts: dict[str, str] = {}
     for word in shlex.split(other):
@@ -329,7 +332,7 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, lev
         if not equals or name.replace("-", "_") not in names:
             raise InputError(
                 f"--compare {other!r}: {word!r} is neither a policy nor NAME=TEXT",
-                f"policies are {', '.join(POLICIES)}; names are {', '.join(sorted(names))}",
+                f"policies are {', '.join(NAMED)}; names are {', '.join(sorted(names))}",
             )
         texts[name.replace("-", "_")] = text
     return resolve(machine, job, Request(**keep, **texts).nested(levels)).placement

@@ -68,7 +68,7 @@ def _shares(machine: Machine, options: dict[str, str], job: Job) -> list[list[in
     else:
         if per_numa * len(nodes) < job.per_node:
             raise InputError(
-                f"aprun: -S {per_numa} on {len(nodes)} NUMA nodes is less than the {job.per_node} elements of a node"
+                f"aprun: -S {per_numa} on {len(nodes)} NUMA node{'s' * (len(nodes) != 1)} is less than the {job.per_node} elements of a node"
             )
         groups = [
             (pus, min(per_numa, job.per_node - i * per_numa))

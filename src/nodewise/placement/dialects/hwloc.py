@@ -10,6 +10,7 @@ from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
+from nodewise.placement.launcher_options import without_program
 from nodewise.placement.processor_sets import permitted
 from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
@@ -31,6 +32,10 @@ _WORDS = {
     **{f"l{i}d": f"l{i}cache" for i in (1, 2, 3)},
     **{f"l{i}u": f"l{i}cache" for i in (1, 2, 3)},
 }
+#: How a location begins: a kind of object and an index, a mask, or everything.
+_LOCATION = late(r"[~^x]?(?:0x|(?:all|root)$|[a-z]\w*(?:\[[^\]]*\])?:)|(?:bind|interleave|firsttouch)$", re.IGNORECASE)
+#: Names that may be cut short.
+_CUT = ("machine", "numanode", "node", "package", "socket", "die", "core", "pu")
 _KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1cache, core, pu)"
 _INDEXES = late(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
 
@@ -52,6 +57,7 @@ def read_hwloc(machine: Machine, text: str) -> Mask:
     Indexes are hwloc's logical ones, or with `--physical` (`-p`) among the words the operating system's. Of hwloc-bind's options
     `--cpubind`, `--membind`, `--mempolicy`, `--strict` and `--single` are read, and its name may stand before them. Raises InputError with the column, or where none of it may be used.
     """
+    text = without_program("hwloc-bind", text, lambda word, before: before == 0 or _LOCATION.match(word) is not None)
     scanner = Scanner("hwloc location", text)
     scanner.word(r"hwloc-bind(?!\S)")
     physical, mode, policy = False, "--cpubind", "bind"
@@ -95,6 +101,11 @@ def read_hwloc(machine: Machine, text: str) -> Mask:
     )
 
 
+def _short(word: str) -> str | None:
+    """The kind that two letters or more of a name stand for."""
+    return next((_WORDS[name] for name in _CUT if len(word) > 1 and name.startswith(word)), None)
+
+
 def _joined(found: set[int], mark: str, one: set[int]) -> set[int]:
     if mark == "~":
         return found - one
@@ -128,7 +139,7 @@ def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[
             return set().union(*places)
         if word in ("pci", "os"):
             raise scanner.error("an object with processors: devices are not known of a machine here", start)
-        kind = _WORDS.get(word)
+        kind = _WORDS.get(word) or _short(word)
         if kind is None:
             raise scanner.error(_KIND, start)
         if scanner.text[scanner.at : scanner.at + 1] != ":":

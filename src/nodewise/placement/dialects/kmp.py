@@ -58,7 +58,9 @@ def write_kmp(machine: Machine, places: Places) -> Rendering:
 
 def _explain(machine: Machine, request: Request) -> list[str]:
     affinity = read_affinity(request.texts["affinity"], request.runtime)
-    sentences = [f"KMP_AFFINITY of type {affinity.type} {_TYPES[affinity.type]}."]
+    does = _TYPES[affinity.type]
+    # what is filled first is another thing once the levels are permuted
+    sentences = [f"KMP_AFFINITY of type {affinity.type} {does.partition(',')[0] if affinity.permute else does}."]
     return sentences if affinity.type in ("none", "disabled") else [*sentences, *_modifiers(machine, affinity)]
 
 
@@ -77,7 +79,8 @@ def _modifiers(machine: Machine, affinity: Affinity) -> list[str]:
         )
     if affinity.permute:
         sentences.append(
-            f"permute {affinity.permute} takes the innermost {affinity.permute} levels of the machine as the outermost."
+            f"permute {affinity.permute} takes the innermost {'level' if affinity.permute == 1 else f'{affinity.permute} levels'} of the "
+            "machine as the outermost, so that neighbouring threads differ in the others first."
         )
     if affinity.offset:
         count = len(layers.rows)

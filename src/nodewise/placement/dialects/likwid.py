@@ -15,6 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Outcome, Places, Text, ThreadReader, Trap
+from nodewise.placement.launcher_options import without_program
 from nodewise.placement.objects import last_level_caches, objects, primary_order
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import NotExpressibleError, Rendering, single
@@ -42,6 +43,7 @@ def _domains(machine: Machine, letter: str) -> list[tuple[int, ...]]:
 
 def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
     """The processors that an expression lists, in order, and notes. Raises InputError with the column."""
+    text = without_program("likwid-pin", text, lambda word, before: before == 0)
     scanner = Scanner("likwid expression", text)
     # as it stands in a command line
     scanner.word(r"(likwid-pin\s+)?-[cC](?=[\s\w])")
@@ -99,6 +101,10 @@ def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[in
             notes.append("likwid counts numbers within the processors that it may use")
             return _by_index(machine, scanner, machine.allowed, notes)
         return _by_number(machine, scanner, notes)
+    if re.compile(r"[SDCM]\d+:[A-Za-z]").match(scanner.text, scanner.at):
+        one = _domain(machine, scanner, notes)
+        scanner.need(":", "':' after the domain")
+        return _spread(machine, scanner, [one], notes)
     match = re.compile(r"([NSDCM]):(?=[A-Za-z])").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()

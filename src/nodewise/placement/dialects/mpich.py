@@ -9,6 +9,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement import hydra
 from nodewise.placement.dialect import Dialect, Starter, Text
+from nodewise.placement.hosts import dealt, in_file, in_list
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.objects import objects
@@ -22,12 +23,14 @@ _OPTIONS = {
     **dict.fromkeys(("-map-by", "--map-by"), "map"),
     **dict.fromkeys(("-n", "-np"), "ranks"),
     **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
+    **dict.fromkeys(("-hosts", "--hosts", "-host", "--host"), "hosts"),
+    **dict.fromkeys(("-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile"), "hostfile"),
 }
 _BESIDE = Beside(
     words_of(
         "-genvall -genvnone -envall -envnone -v -verbose --verbose -l -prepend-rank -info --version -print-all-exitcodes "
         "-disable-auto-cleanup -disable-hostname-propagation -enable-x -disable-x -silent-abort",
-        "-f -hostfile --hostfile -host -hosts --host --hosts -machinefile --machinefile -wdir --wdir -genvlist -envlist -launcher "
+        "-wdir --wdir -genvlist -envlist -launcher "
         "-launcher-exec -bootstrap -bootstrap-exec -iface -rmk -path -prepend-pattern -outfile-pattern -errfile-pattern -usize "
         "-order-nodes -localhost -demux -debugger -pmi-port -nameserver -gpus-per-proc -timeout",
         "-env -genv --env --genv",
@@ -45,25 +48,49 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     Raises InputError for an option or an object that is not known.
     """
     options, passed = options_and_notes("mpiexec", text, _OPTIONS, beside=_BESIDE)
+    job, order, more = _on_hosts(options, job)
     job = job_from("mpiexec", options, job)
-    notes = [_MODEL, *passed]
+    notes = [_MODEL, *passed, *more]
     bind = options.get("bind", "none")
     anywhere = tuple(sorted(machine.allowed))
     if bind == "none":
-        return job.floating("mpich", [anywhere] * job.per_node), notes
+        return job.floating("mpich", [anywhere] * job.per_node, order), notes
     if bind == "rr":
-        return job.floating("mpich", _one_each(machine, job.per_node)), notes
+        return job.floating("mpich", _one_each(machine, job.per_node), order), notes
     if bind.startswith("user:"):
         zones, more = _user(machine, bind, len("user:"))
         if len(zones) < job.per_node:
             more.append(f"mpiexec binds no ranks beyond the {len(zones)} of {bind.partition(':')[2]}")
         zones += [anywhere] * (job.per_node - len(zones))
-        return job.floating("mpich", zones[: job.per_node]), notes + more
+        return job.floating("mpich", zones[: job.per_node], order), notes + more
     bound = _counted("-bind-to", bind)
     by = _counted("-map-by", options["map"]) if "map" in options else bound
     if "die" in (bound[0], by[0]):
         notes.append("dies are objects for MPICH 5 only")
-    return job.floating("mpich", hydra.zones(machine, bound, by, job.per_node)), notes
+    return job.floating("mpich", hydra.zones(machine, bound, by, job.per_node), order), notes
+
+
+def _on_hosts(options: dict[str, str], job: Job) -> tuple[Job, str, list[str]]:
+    """The job on the hosts that are named, where any are, the order of its ranks over them, and notes.
+
+    Each host in turn gets as many ranks as are written behind its name, or as -ppn says, round and round. Raises InputError.
+    """
+    hosts: dict[str, int | None] | None = None
+    if "hosts" in options and "hostfile" in options:
+        raise InputError("mpiexec refuses a list of hosts and a file of them together", "leave one of them out")
+    if "hosts" in options:
+        hosts = in_list("mpiexec", "-hosts", options["hosts"])
+    elif "hostfile" in options:
+        hosts = in_file("mpiexec", "-f", options["hostfile"], job)
+        if hosts is None:
+            said = f"mpiexec: {options['hostfile']} cannot be read here: its {job.nodes} hosts are taken for alike"
+            return job, "block", [said]
+    if hosts is None:
+        return job, "block", []
+    each = whole("mpiexec", "-ppn", options.pop("per_node")) if "per_node" in options else 0
+    slots = {name: each or n or 1 for name, n in hosts.items()}
+    ranks = whole("mpiexec", "-n", options["ranks"]) if "ranks" in options else job.ranks
+    return *dealt("mpiexec", job, slots, ranks or sum(slots.values())), []
 
 
 def _counted(option: str, text: str) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
+from nodewise.placement.launcher_options import in_front
 from nodewise.placement.objects import numbered_objects
 from nodewise.placement.processor_sets import permitted
 from nodewise.placement.rendering import Rendering, common
@@ -64,9 +65,15 @@ def _there(number: int, have: Sequence[int], relative: bool, text: str, name: st
     if number not in (range(len(have)) if relative else have):
         raise InputError(
             f"{text}: numactl refuses number {number}, which is not there or not allowed",
-            f"there are {f'{len(have)} {name}' if relative else f'{name} {format_processors(have)}'}",
+            _those(have, name, relative),
         )
     return have[number] if relative else number
+
+
+def _those(have: Sequence[int], name: str, relative: bool) -> str:
+    one = len(have) == 1
+    noun = name.removesuffix("s") if one else name
+    return f"there {'is' if one else 'are'} {len(have) if relative else ''}{' ' * relative}{noun}{'' if relative else ' ' + format_processors(have)}"
 
 
 def read_numactl(machine: Machine, text: str) -> Mask:
@@ -116,10 +123,12 @@ def _options(text: str) -> list[tuple[str, str]]:
     except ValueError as problem:
         raise InputError(f"numactl: {text!r} cannot be split into words: {problem}") from problem
     found: list[tuple[str, str]] = []
+    named = in_front("numactl", words)
     while words:
         word = words.pop(0)
-        if word == "numactl":
-            continue
+        if word == "--" or (not word.startswith("-") and (named or found)):
+            # the program that is started
+            break
         name, equals, value = word.partition("=")
         if not name.startswith("-"):
             found.append(("", word))

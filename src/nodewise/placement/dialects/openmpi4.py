@@ -13,7 +13,7 @@ from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.mapping import WORDS, word
 from nodewise.placement.objects import NAMES, objects
-from nodewise.placement.open_mpi_options import BESIDE, on_one_node
+from nodewise.placement.open_mpi_options import BESIDE, HOSTS, on_hosts, on_one_node
 from nodewise.placement.orte import Plan, seat
 from nodewise.placement.placement import Placement
 from nodewise.placement.rank_file import host_words, rank_file
@@ -37,7 +37,7 @@ _OLDER = {
     **{f"{dash}cpus-per-{of}": ("cpus", "map", "numa:pe={}") for of in ("proc", "rank") for dash in ("-", "--")},
     **{f"{dash}bind-to-{to}": (f"to {to}", "bind", to) for to in ("core", "socket") for dash in ("-", "--")},
 }
-_OPTIONS |= {spelt: name for spelt, (name, _, _) in _OLDER.items()}
+_OPTIONS |= HOSTS | {spelt: name for spelt, (name, _, _) in _OLDER.items()}
 _BARE = (
     "hwthreads",
     "oversubscribe",
@@ -119,6 +119,12 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     _refuse_crowding_apart(options, mapping)
     older, rank = _older(options, mapping, notes)
     options |= older
+    each = _on_node(machine, mapping, options)
+    by_node = (mapping.object == "node" and not mapping.each) or "span" in mapping.modifiers
+    crowded = "oversubscribe" in options or _crowding(mapping) == "oversubscribe"
+    cpus = len(objects(machine, "pu" if _threads_are_slots(options) else "core"))
+    job, slots, more = on_hosts("mpirun", options, job, cpus, each, by_node, crowded)
+    notes += more
     if "per_node" in options and mapping.given and job.nodes == 1:
         # it then only says how many ranks a node gets at a time
         del options["per_node"]
@@ -127,8 +133,10 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
         mapping.by("node", whole("mpirun", "-N", options["per_node"]))
     job = job_from("mpirun", options, job)
     plan = _plan(machine, mapping, options, rank, job.ranks)
+    plan = plan if slots is None else replace(plan, slots=slots)
     zones = seat(machine, plan, job.per_node)
-    if not plan.asked and plan.bind and len({*zones, tuple(sorted(machine.allowed))}) == 1 < len(machine.allowed_cores):
+    unbound = len({*zones, tuple(sorted(machine.allowed))}) == 1
+    if not plan.asked and plan.bind and unbound and len(objects(machine, plan.bind)) > 1:
         notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
     order = _order(mapping, options.get("rank", rank), len(objects(machine, plan.by)) if plan.by else 1)
     if order.startswith("plane") and job.nodes == 1:
@@ -136,6 +144,19 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     if order.startswith("plane") and job.per_node % len(objects(machine, plan.by)):
         raise InputError("mpirun: :SPAN needs ranks that fill the objects of every node evenly here")
     return job.floating("openmpi4", zones, order), notes
+
+
+def _on_node(machine: Machine, mapping: _Mapping, options: Mapping[str, str]) -> int:
+    """How many ranks are to go to each node, by -N or ppr; 0 where nothing says so."""
+    if mapping.each:
+        kind = WORDS.get(mapping.object, "")
+        return mapping.each * (len(objects(machine, kind)) if kind else 1)
+    return whole("mpirun", "-N", options["per_node"]) if "per_node" in options else 0
+
+
+def _threads_are_slots(options: Mapping[str, str]) -> bool:
+    bind, asked, _ = _binding(options.get("bind"))
+    return "hwthreads" in options or (asked and bind == "pu")
 
 
 def _older(options: dict[str, str], mapping: _Mapping, notes: list[str]) -> tuple[dict[str, str], str]:
@@ -192,7 +213,7 @@ def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], rank:
     """What the options come to, with mpirun's defaults for what they leave open."""
     bind, asked, overload = _binding(options.get("bind"))
     # hardware threads are counted as slots where it is said before ranks are mapped
-    early = "hwthreads" in options or (asked and bind == "pu")
+    early = _threads_are_slots(options)
     threads = early or (mapping.object == "hwthread" and not mapping.each)
     cpu = "pu" if threads else "core"
     width = mapping.elements or 0

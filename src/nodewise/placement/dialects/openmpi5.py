@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
@@ -12,7 +12,7 @@ from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.objects import objects
-from nodewise.placement.open_mpi_options import BESIDE, on_one_node
+from nodewise.placement.open_mpi_options import BESIDE, HOSTS, on_hosts, on_one_node
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
 from nodewise.placement.rank_file import host_words, rank_file
@@ -27,6 +27,7 @@ _OPTIONS = {
     "--use-hwthread-cpus": "hwthreads",
     **dict.fromkeys(("--oversubscribe", "-oversubscribe"), "oversubscribe"),
     **dict.fromkeys(("--nooversubscribe", "-nooversubscribe"), "nooversubscribe"),
+    **HOSTS,
 }
 _BARE = ("hwthreads", "oversubscribe", "nooversubscribe")
 _MODEL = "modelled is Open MPI 5.0, whose mpirun was asked, with the whole node allocated"
@@ -48,13 +49,19 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     """
     options, passed = options_and_notes("mpirun", text, _OPTIONS, _BARE, BESIDE)
     mapping = _mapping(options)
+    each = mapping.each * (1 if mapping.by in (None, "slot", "node") else len(objects(machine, mapping.by)))
+    by_node = (mapping.by == "node" and not mapping.each) or "span" in mapping.modifiers
+    crowded = "oversubscribe" in mapping.modifiers
+    cpus = len(machine.allowed if "hwthreads" in options else machine.allowed_cores)
+    job, slots, more = on_hosts("mpirun", options, job, cpus, each, by_node, crowded)
     on_one_node("mpirun", options, job)
     job = job_from("mpirun", options, job)
     if "hwthreads" in options and "corecpus" in mapping.modifiers:
         raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
     plan = _plan(machine, mapping, options, job.ranks)
+    plan = plan if slots is None else replace(plan, slots=slots)
     zones = seat(machine, plan, job.per_node)
-    notes = [_MODEL, *passed]
+    notes = [_MODEL, *passed, *more]
     if "socket" in text.lower():
         notes.append("Open MPI 5 calls sockets packages, and warns of the other name")
     if len(zones) > job.per_node:

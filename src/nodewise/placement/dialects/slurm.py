@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
+from nodewise.placement.hosts import in_slurms_words
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import Rendering
+from nodewise.placement.resolve import Request
 from nodewise.placement.slurm_step import LAID_OUT, LISTED, SAID, Step, zones_of
 
 _OPTIONS = {
@@ -26,23 +29,25 @@ _OPTIONS = {
     "--threads-per-core": "per_core",
     "--hint": "hint",
     **dict.fromkeys(("--nodes", "-N"), "nodes"),
+    **dict.fromkeys(("--nodelist", "-w", "--nodefile", "-F"), "nodelist"),
     "--overcommit": "overcommit",
     "--whole": "whole",
     "--exact": "exact",
     "--exclusive": "exclusive",
     "-O": "overcommit",
 }
+_BARE = ("overcommit", "whole", "exact", "exclusive")
 #: What srun(1) has besides: on the job, its nodes' names, memory, input and output.
 _BESIDE = Beside(
     words_of(
         "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
         "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
         "--propagate --exclude-none --overlap",
-        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -w -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
+        "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
         "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
         "--dependency --epilog --error --exclude --export --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-task "
         "--gres --input --jobid --job-name --licenses --mail-type --mail-user --mcs-label --mem --mem-per-cpu --mem-per-gpu "
-        "--mpi --msg-timeout --network --nodefile --nodelist --open-mode --output --partition --power --prefer --priority "
+        "--mpi --msg-timeout --network --open-mode --output --partition --power --prefer --priority "
         "--profile --prolog --qos --relative -r --reservation --signal --slurmd-debug --switches --task-epilog --task-prolog "
         "--threads --time --time-min --tmp --uid --wait --wckey --x11",
     ),
@@ -58,6 +63,7 @@ _BESIDE = Beside(
         *("--extra-node-info", "--core-spec", "-S", "--thread-spec", "--cpus-per-gpu", "--mem-bind", "--gres-flags"),
         *("--multi-prog", "--het-group", "--spread-job", "--use-min-nodes", "--tres-bind"),
     ),
+    choosing=("-C", "--constraint", "--cluster-constraint", "--prefer"),
     apart=(("--mem", "--mem-per-cpu", "--mem-per-gpu"), ("--exclusive", "--overlap")),
     fronts={
         name: f"{name} allots nodes and binds nothing: shown is what srun does there where it has these options, too"
@@ -98,18 +104,21 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         "srun",
         text,
         _OPTIONS,
-        ("overcommit", "whole", "exact", "exclusive"),
+        _BARE,
         _BESIDE,
     )
     completed = not {"ranks", "per_node"} & options.keys()
-    if "nodes" in options:
-        nodes = whole("srun", "--nodes", options["nodes"])
+    nodes, listing = _nodes(options, job)
+    if nodes:
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
         per_node = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
-        job = Job(job.threads, ranks or per_node * nodes, nodes)
+        ranks = ranks or per_node * nodes
+        if ranks < nodes:
+            listing.append(f"srun uses {ranks} of the {nodes} nodes, for as many tasks")
+        job = Job(job.threads, ranks, min(nodes, ranks))
     job = job_from("srun", options, job)
     order, picked, dealt = _distribution(options.get("distribution", "*"), job)
-    notes = [_MODEL, *passed]
+    notes = [_MODEL, *passed, *listing]
     bind, entries, one_thread = _bind(options.get("bind"))
     bind, per_core = _hinted(options, bind, notes)
     if not bind:
@@ -118,6 +127,11 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     if not completed and "threads" not in options and job.threads > 1:
         notes.append("without --cpus-per-task srun gives each task one processor, whatever its threads are")
     counted = "threads" in options or (completed and bind in LAID_OUT)
+    if counted and "threads" not in options:
+        notes.append(
+            f"the text says neither --ntasks nor --cpus-per-task: taken as with -n {job.ranks} -c {job.threads}, and with -c a step "
+            "has no more cores than it asks for; a text with its own -n stands as it is"
+        )
     step = Step(
         tasks=job.ranks,
         cpus=job.threads if counted else 1,
@@ -139,6 +153,27 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     # on one node a plane numbers tasks as a block does
     order = "block" if job.nodes == 1 and order.startswith("plane") else order
     return job.floating("slurm", zones_of(machine, step), order), notes
+
+
+def _nodes(options: Mapping[str, str], job: Job) -> tuple[int, list[str]]:
+    """How many nodes the options say that there are, 0 where they do not, and notes. Raises InputError."""
+    least, dash, most = options.get("nodes", "").partition("-")
+    asked = whole("srun", "--nodes", least) if "nodes" in options else 0
+    if dash and whole("srun", "--nodes", most) < asked:
+        raise InputError(f"srun: --nodes {options['nodes']} ends below its beginning", "write the fewest nodes first")
+    notes = [f"srun may use {least} to {most} nodes: {least} are shown, as least"] if dash and most != least else []
+    if "nodelist" not in options:
+        return asked, notes
+    listed = in_slurms_words(
+        "srun", "--nodelist", options["nodelist"], job if not asked else replace(job, ranks=asked, nodes=asked)
+    )
+    if listed is None:
+        return asked, [
+            f"srun: {options['nodelist']} cannot be read here: its {asked or job.nodes} nodes are taken for alike"
+        ]
+    if asked and asked < listed:
+        return asked, [f"srun takes {asked} of the {listed} nodes of --nodelist, as --nodes says"]
+    return max(asked, listed), []
 
 
 def _exact(options: Mapping[str, str], counted: bool) -> bool:
@@ -249,6 +284,17 @@ def _entries(bind: str, text: str) -> tuple[int, ...]:
     return tuple(entries)
 
 
+def _explain(machine: Machine, request: Request) -> list[str]:
+    """Why tasks sit close together where their processors are counted."""
+    options, _ = options_and_notes("srun", request.texts["slurm"], _OPTIONS, _BARE, _BESIDE)
+    if "overcommit" in options or not ("threads" in options or not {"ranks", "per_node"} & options.keys()):
+        return []
+    return [
+        "With --cpus-per-task a step is --exact: it has only the cores that its tasks fill, so that tasks of fewer processors than a core has "
+        "hardware threads share cores; without it the step has the whole node."
+    ]
+
+
 def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named."""
     zones = placement.zones
@@ -294,6 +340,7 @@ DIALECT = Dialect(
     texts=(Text("slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),),
     launch=read_slurm,
     write_job=write_slurm,
+    explain=_explain,
     pins={"SLURM_CPU_BIND": "srun binds its tasks"},
     rank=("SLURM_PROCID",),
     local_rank=("SLURM_LOCALID",),

@@ -8,6 +8,7 @@ from nodewise.base.late import late
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
+from nodewise.placement.launcher_options import without_program
 from nodewise.placement.processor_sets import permitted, read_ranges
 from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
@@ -30,6 +31,7 @@ def read_taskset(machine: Machine, text: str) -> Mask:
     As for taskset itself digits alone are a mask, `7` the processors 0 to 2: a note says so. Raises InputError with the column,
     or where none of it may be used.
     """
+    text = without_program("taskset", text, lambda word, before: before == 0)
     options = _OPTIONS.match(text)
     assert options is not None
     flags = {flag for word in options[1].split() if word != "taskset" for flag in _flags(word)}
