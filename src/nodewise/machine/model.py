@@ -167,6 +167,16 @@ class Machine:
         permitted = set(self.limits.processors)
         return tuple(p for p in self.pus if p in permitted)
 
+    @cached_property
+    def nodes_as_counted(self) -> tuple[NumaNode, ...]:
+        """NUMA nodes with processors as hwloc counts them, by their places in the tree; `numa_nodes` has them by their numbers.
+
+        A node that holds others comes behind them, and of two with the same processors the one of the lower number first.
+        """
+        at = {p: i for i, p in enumerate(self.pus)}
+        holding = [n for n in self.numa_nodes if n.pus]
+        return tuple(sorted(holding, key=lambda n: (max(at[p] for p in n.pus), len(n.pus), n.os_index)))
+
     @property
     def parallelism(self) -> int:
         """How many threads can run at once here: processors allowed, or fewer under a quota (rounded up)."""

@@ -15,7 +15,7 @@ NAMES = {"pu": "hardware thread", "numa": "NUMA node", "package": "socket"}
 
 
 def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
-    """The processors allowed of each object of a kind, in the machine's order; objects without any are left out.
+    """The processors allowed of each object of a kind, in hwloc's order; objects without any are left out.
 
     `pu`, `core`, `l1cache` … `l3cache`, `numa`, `die`, `package` and `machine` are kinds; a machine without one of them
     has none. Raises InputError for another name.
@@ -27,7 +27,7 @@ def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
     if kind == "core":
         return [c.pus for c in machine.allowed_cores]
     if kind == "numa":
-        found = [n.pus for n in machine.numa_nodes]
+        found = [n.pus for n in machine.nodes_as_counted]
     else:
         found = [n.pus for n in _walk(machine.tree) if n.kind == kind]
     permitted = set(machine.allowed)

@@ -166,7 +166,9 @@ def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | No
             launched, notes = dialect.launch(machine, request.texts[dialect.texts[0].name], job)
             return launched, notes, launched.order
     if job.nodes > 1 and not job.ranks:
-        raise InputError(f"no ranks are given, and 0 do not fill {job.nodes} nodes", "give as many --ranks as nodes, or more")
+        raise InputError(
+            f"no ranks are given, and 0 do not fill {job.nodes} nodes", "give as many --ranks as nodes, or more"
+        )
     return None, [], "block"
 
 

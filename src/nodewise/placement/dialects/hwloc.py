@@ -177,7 +177,7 @@ def _inside(machine: Machine, kind: str, within: set[int]) -> list[tuple[int, tu
     if kind == "core":
         return [(c.os_index, c.pus) for c in machine.cores if within.issuperset(c.pus)]
     if kind == "numa":
-        return [(n.os_index, n.pus) for n in machine.numa_nodes if within.issuperset(n.pus)]
+        return [(n.os_index, n.pus) for n in machine.nodes_as_counted if within.issuperset(n.pus)]
     found: list[tuple[int, tuple[int, ...]]] = []
     stack = [machine.tree]
     while stack:

@@ -16,7 +16,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Outcome, Places, Text, ThreadReader, Trap
 from nodewise.placement.launcher_options import without_program
-from nodewise.placement.objects import last_level_caches, objects, primary_order
+from nodewise.placement.objects import last_level_caches, numbered_objects, objects, primary_order
 from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import NotExpressibleError, Rendering, single
 from nodewise.placement.scan import Scanner
@@ -36,7 +36,8 @@ def _domains(machine: Machine, letter: str) -> list[tuple[int, ...]]:
     if letter == "C":
         return last_level_caches(machine)
     kind = {"S": "package", "D": "die", "M": "numa"}[letter]
-    found = objects(machine, kind)
+    # its memory domains are the operating system's nodes
+    found = [*numbered_objects(machine, kind).values()] if kind == "numa" else objects(machine, kind)
     # a machine without dies has one a socket, and one without sockets is one
     return found or objects(machine, "package") or [machine.allowed]
 
