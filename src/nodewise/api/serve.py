@@ -120,18 +120,21 @@ class Served:
         if entry.tool != "nodewise":
             raise InputError(f"experiment {number} was measured by {entry.tool}", "it has no report")
         folder = Path(entry.folder)
-        if not folder.is_dir():
+        # without a folder it would be this one
+        if not entry.folder or not folder.is_dir():
             raise InputError(f"the folder of experiment {number} is not here: {folder}", f"it was made on {entry.host}")
         return _page(folder)
 
     def _history(self) -> tuple[tuple[Experimented, ...], Trends | None, str]:
         if self._place is None:
             return (), None, "history is turned off (NODEWISE_HISTORY=off)"
+        listed: tuple[Experimented, ...] = ()
         try:
             with Store(self._place, make=False) as store:
-                return tuple(store.latest_experiments(MOST_LISTED)), trends_of(store, most=MOST_SERIES), ""
+                listed = tuple(store.latest_experiments(MOST_LISTED))
+                return listed, trends_of(store, most=MOST_SERIES), ""
         except NodewiseError as problem:
-            return (), None, problem.what
+            return listed, None, problem.what
 
     def _names(self) -> dict[str, bool]:
         """The names of what is watched, and whether it is running here; they are remembered for as long as this lives."""
