@@ -4,7 +4,7 @@
 import json
 import sqlite3
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,13 @@ from nodewise.base.errors import InputError, NodewiseError
 from nodewise.cli.main import main
 from nodewise.history.database import REBUILD
 from nodewise.history.fill import rebuild
+from nodewise.history.learned import Learned
+from nodewise.history.recall import recalled
 from nodewise.history.store import Store
+from nodewise.records.earlier import SettingSeen, Width
 from nodewise.report.pages.serve import overview_page
 from tests.history.entries import entry
+from tests.surfaces import machine
 
 TABLES = ("machine", "series", "experiment", "point", "learned")
 VALUES = ("x'ff00ff'", "cast(x'ff00ff' as text)", "'['", "0.5", "-1", "null", "1e400", "9223372036854775807", "''")
@@ -27,7 +31,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A history with two experiments of one program on a machine, and one of another program on another machine."""
     path = tmp_path / "h.sqlite"
     with Store(str(path)) as store:
-        store.add([entry(1, 1.0), entry(2, 1.1), entry(3, 2.0, "./other", host="node8", tool="hyperfine")])
+        learned = Learned("solver", (), "seconds", Width(8, 16), {"threads": 16}, (SettingSeen({}, 0.0, 0.01, 6),))
+        store.add(
+            [entry(1, 1.0, learned=learned), entry(2, 1.1), entry(3, 2.0, "./other", host="node8", tool="hyperfine")]
+        )
     monkeypatch.setenv("NODEWISE_HISTORY", str(path))
     return path
 
@@ -75,6 +82,8 @@ def test_whatever_one_value_is_all_answer(place: Path, value: str, capsys: pytes
                 err = capsys.readouterr().err
                 assert code in (0, 2) and "defect" not in err, (table, column, value, words, err)
             page = _page(place)
+            with suppress(NodewiseError):
+                recalled(str(place), ("solver",), machine(8, 2), "seconds", None)
         # what is not touched is there, whatever became of the rest
         assert "./other" in page, (table, column, value)
         for number in (1, 2, 3):

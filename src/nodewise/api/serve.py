@@ -29,6 +29,8 @@ SHARE = 0.02
 MOST_LISTED = 100
 #: How long an answer about history holds, in seconds.
 _HELD_S = 5.0
+#: A longer report is not shown, in bytes: it is held twice while it is sent. Those of long tunes have some megabytes.
+_MOST_PAGE = 64 << 20
 #: How often what runs is looked for.
 _LOOK_S = 1.0
 
@@ -179,7 +181,13 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _page(folder: Path) -> str:
     """The report that was written into a folder. Raises InputError where there is none."""
     try:
-        return read_bounded(folder / "report.html").decode(errors="replace")
+        size = (folder / "report.html").stat().st_size
+        if size > _MOST_PAGE:
+            raise InputError(
+                f"the report in {folder} is too long to be shown: {size} bytes, of at most {_MOST_PAGE}",
+                f"make it anew: nodewise report {folder}",
+            )
+        return read_bounded(folder / "report.html", _MOST_PAGE).decode(errors="replace")
     except (OSError, ValueError) as problem:
         what = getattr(problem, "strerror", None) or problem
         raise InputError(f"there is no report in {folder}: {what}", f"make it: nodewise report {folder}") from problem

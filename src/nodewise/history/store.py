@@ -205,7 +205,10 @@ class Store:
                 some,
             )
             names = {**dict(reversed(found)), **names}
-        return [Experimented(*row[:6], names.get(row[0], ""), row[6]) for row in rows]
+        return [
+            Experimented(n, kind, tool, began, folder, host, names.get(n, ""), sentence)
+            for n, kind, tool, began, folder, host, sentence in rows
+        ]
 
     def learned(self, program: str, libraries: Sequence[str], metric: str, most: int) -> list[Remembered]:
         """Tunes by a metric of a program, or of what loads exactly these libraries (if any), the latest first, at most so many of each."""
