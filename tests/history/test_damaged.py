@@ -139,6 +139,7 @@ def test_a_rebuild_keeps_what_is_whole_of_other_tools(place: Path, tmp_path: Pat
         store.add([entry(4, 2.0, "./third", tool="hyperfine")])
     assert _change(place, "experiment", "began", "'x'", "WHERE id = 3")
     (tmp_path / "none").mkdir()
-    rebuild(str(place), [tmp_path / "none"])
+    left_out = rebuild(str(place), [tmp_path / "none"]).left_out
+    assert left_out == (f"{place}: table experiment, row 3: began: a time, in seconds since 1970 is needed, not 'x'",)
     with Store(str(place)) as store:
         assert [one.name for one in store.series()] == ["./third"]

@@ -48,7 +48,7 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     of your experiments with their reports, the trends, and for each experiment of yours that runs on this machine how far it is, what
     leads and how sure that is. In DIR lie experiments that other machines write, which are shown, too.
 
-    Nothing is written. What runs is read when a page asks for it, with what the processors have to spare.
+    Nothing is written, but for a passing file with --open. What runs is read when a page asks for it, with what the processors have to spare.
     """
     from nodewise.api.serve import Served
     from nodewise.base.errors import InputError

@@ -24,6 +24,7 @@ from nodewise.cli.options import disturbed_option, launcher_options, wait_option
 from nodewise.cli.trust import trust_option
 
 if TYPE_CHECKING:
+    from nodewise.api.study import Study
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
     from nodewise.studies.discovery import Found
@@ -171,14 +172,7 @@ def command(
         return
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
-    from nodewise.cli.experiments import print_note, result_place
-    from nodewise.cli.keeping import hand_out, kept_in, print_answer
-    from nodewise.experiments.study import UnkeptError
-    from nodewise.records.experiment import read_experiment
-    from nodewise.report.pages.write import write_page
-    from nodewise.runner.launch import quoted
-    from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.stored import read_stored, stored
+    from nodewise.cli.experiments import result_place
 
     asked = prepare_study(
         found,
@@ -199,6 +193,20 @@ def command(
         wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )
+    _measure(asked, as_json)
+
+
+def _measure(asked: Study, as_json: bool) -> None:
+    """Run it and tell what came of it, also where that cannot be kept."""
+    from nodewise.cli.experiments import print_note
+    from nodewise.cli.keeping import hand_out, kept_in, print_answer
+    from nodewise.experiments.study import UnkeptError
+    from nodewise.records.experiment import read_experiment
+    from nodewise.report.pages.write import write_page
+    from nodewise.runner.launch import quoted
+    from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.stored import read_stored, stored
+
     folder = asked.out
     unkept: UnkeptError | None = None
     try:
