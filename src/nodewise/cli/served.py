@@ -53,6 +53,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     # a port that another process listens on is not shared with it
     allow_reuse_port = False
+    # those that come at once wait here, and not for a second attempt of their own
+    request_queue_size = 128
 
     def __init__(self, served: Served, port: int) -> None:
         """Raises InputError where the port cannot be had."""
