@@ -106,3 +106,19 @@ def test_it_does_not_wait_for_who_does_not_read(monkeypatch: pytest.MonkeyPatch)
             assert time.monotonic() - begin < 10
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_its_end_is_heard_also_where_it_was_asked_for_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal that ends the waiting is no repetition of one that came just before it."""
+    monkeypatch.setattr(ends, "_TO_TELL_S", 0.3)
+    # whatever is sent within this time of another is one request
+    monkeypatch.setattr(ends, "_AT_ONCE_S", 60.0)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c():
+            tell_first(lambda: True)
+            signal.raise_signal(signal.SIGTERM)
+            with pytest.raises(KeyboardInterrupt):
+                time.sleep(8)
+    finally:
+        signal.signal(signal.SIGTERM, before)

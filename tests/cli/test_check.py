@@ -3,7 +3,9 @@
 
 import copy
 import json
+import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -149,3 +151,9 @@ def test_what_was_taken_here_is_checked_against_its_own_past(nodewise_here: Comm
 def test_rules_are_listed(nodewise_here: Command) -> None:
     done = nodewise_here("check", "--list-rules")
     assert done.returncode == 0 and "tickless-without-callbacks" in done.stdout
+
+
+def test_what_only_reads_needs_no_room_for_a_temporary_file(nodes: list[Node], tmp_path: Path) -> None:
+    words = f"ulimit -f 0; {shlex.quote(sys.executable)} -m nodewise check {_save(tmp_path, nodes)}"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and "nothing found" in done.stdout

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nodewise serve`: who is answered, what is answered, and that it ends well."""
 
+import contextlib
 import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -184,6 +187,102 @@ def test_the_printed_address_works_and_ctrl_c_ends_it_well(tmp_path: Path) -> No
     out, err = process.communicate(timeout=20)
     assert answer.status == 200 and "Watched now" in text
     assert (process.returncode, err) == (0, "") and out.endswith("ended\n")
+
+
+def _dribble(port: int) -> socket.socket:
+    """Somebody who has connected and sent one byte."""
+    made = socket.create_connection(("127.0.0.1", port), timeout=20)
+    made.sendall(b"G")
+    return made
+
+
+def test_who_has_no_token_keeps_nobody_out(server: Server, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    # nobody goes by himself
+    monkeypatch.setattr("nodewise.cli.served._HEAD_S", 600.0)
+    with contextlib.ExitStack() as held:
+        strangers = [held.enter_context(contextlib.closing(_dribble(server.server_address[1]))) for _ in range(40)]
+        assert ask()[0] == 200
+        # of these the first ones gave way; what they sent may not even have been read
+        with contextlib.suppress(ConnectionResetError):
+            assert strangers[0].recv(1) == b""
+        assert len(server._all) <= 16
+
+
+def test_a_head_that_is_never_whole_is_not_waited_for(
+    server: Server, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodewise.cli.served._HEAD_S", 0.5)
+    begin = time.monotonic()
+    with contextlib.closing(_dribble(server.server_address[1])) as stranger:
+        # a byte now and then is none of the ways to stay
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            while time.monotonic() - begin < 8:
+                stranger.sendall(b"E")
+                time.sleep(0.1)
+        assert time.monotonic() - begin < 8
+    end = time.monotonic() + 20
+    while server._all and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not server._all and ask()[0] == 200
+
+
+def test_who_has_the_token_does_not_give_way(server: Server, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodewise.cli.served._HEAD_S", 0.3)
+    overview, go_on = server.served.overview, threading.Event()
+
+    def slow() -> object:
+        go_on.wait(20)
+        return overview()
+
+    monkeypatch.setattr(server.served, "overview", slow)
+    answers: list[int] = []
+    threads = [threading.Thread(target=lambda: answers.append(ask()[0])) for _ in range(16)]
+    try:
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 20
+        while (len(server._all) < 16 or server._strangers) and time.monotonic() < end:
+            time.sleep(0.02)
+        with contextlib.closing(socket.create_connection(server.server_address, timeout=20)) as refused:
+            assert refused.recv(1) == b""
+        time.sleep(0.7)
+    finally:
+        go_on.set()
+        for thread in threads:
+            thread.join()
+    assert answers == [200] * 16
+
+
+def test_a_report_of_gigabytes_is_not_read(tmp_path: Path, server: Server, ask: Ask) -> None:
+    with (tmp_path / "kept/report.html").open("wb") as file:
+        file.truncate(20 << 30)
+    tracemalloc.start()
+    try:
+        status, text, _ = ask("report/1")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert status == 404 and "too long to be shown" in text
+    assert peak < 32 << 20
+
+
+NOTHING_TO_WRITE_IN = "import sys, tempfile\nfrom nodewise.cli.main import main\ntempfile._candidate_tempdir_list = lambda: ['/proc']\nsys.exit(main(sys.argv[1:]))"
+
+
+def test_without_a_browser_to_open_nothing_is_written(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", NOTHING_TO_WRITE_IN, "serve", "--store", str(tmp_path / "h.sqlite")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("serving")
+    # its second line, after which it answers
+    process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, err, out) == (0, "", "ended\n")
+    done = subprocess.run([*words, "--open"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("error: no temporary file can be written"), done.stderr
+    assert done.stdout == ""
 
 
 def test_what_cannot_be_served_is_said(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,6 +153,16 @@ def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, told: st
     assert "nodewise.toml" in str(problem.value)
 
 
+@pytest.mark.parametrize("step", ["build", "setup", "prepare", "conclude", "cleanup"])
+def test_a_parameter_may_stand_in_a_step_alone(tmp_path: Path, step: str) -> None:
+    (tmp_path / "nodewise.toml").write_text(
+        f"[command.a]\nrun = 'x'\n{step} = 'make N={{n}}'\nparameters = {{n = [1, 2]}}\n"
+    )
+    cases = read_suite(tmp_path / "nodewise.toml").cases
+    assert [case.name for case in cases] == ["a n=1", "a n=2"]
+    assert [case.build or case.steps[step] for case in cases] == ["make N=1", "make N=2"]
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [

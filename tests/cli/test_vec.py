@@ -427,3 +427,11 @@ def test_causes_of_ones_own_go_first(nodewise: Command, source: Path) -> None:
     )
     done = nodewise("vec", str(source), "--causes", "own.toml", "--function", "find")
     assert "see our wiki" in done.stdout
+
+
+def test_where_no_temporary_file_can_be_made_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "loop.c").write_text(SOURCE)
+    words = f"ulimit -f 0; {shlex.quote(sys.executable)} -m nodewise vec loop.c"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2 and done.stderr.startswith("error: no temporary file can be written"), done.stderr
+    assert "TMPDIR" in done.stderr and "raise `ulimit -f`" in done.stderr

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from nodewise.experiments.same_work import SameWork
 from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.runner.same_output import ANY_OUTPUT, Kind, SameOutput, repeatable
 from nodewise.runner.sample import Sample
-from nodewise.runner.setting import Setting
+from nodewise.runner.setting import BASELINE, Setting
 from nodewise.verdicts.tune import TuneVerdict
 from tests.surfaces import Scripted, machine
 
@@ -103,3 +104,34 @@ def test_a_tune_over_ranks_goes_on_as_it_would_have(tmp_path: Path) -> None:
     program._interrupt_at = -1
     again = _tuned(tmp_path / "b", program, resume=True)
     assert again.best.values == whole.best.values and again.runs > 25
+
+
+def _counted(judge: SameWork, ranks: int, items: float, baseline: bool = False) -> str | None:
+    """The error of a run with so many ranks that counted so much."""
+    setting = Setting(("mpirun", "./app"), ranks=ranks, values={} if baseline else {"ranks": ranks})
+    assert (setting.key == BASELINE) is baseline
+    return judge.judged(setting, Sample(1.0, 1.0, 0.0, metrics={"items": items})).error
+
+
+def test_less_than_99_percent_of_the_work_is_other_work() -> None:
+    judge = SameWork(4, None)
+    assert _counted(judge, 4, 1000, baseline=True) is None
+    assert _counted(judge, 2, 990) is None and _counted(judge, 2, 2000) is None
+    assert _counted(judge, 2, 989) == "not the same work: 989 items were counted, 1000 of the program as it is"
+    assert "0 items were counted" in (_counted(judge, 2, 0) or "")
+
+
+def test_the_first_run_of_the_baseline_says_how_much_work_there_is() -> None:
+    judge = SameWork(4, None)
+    assert not judge.proven
+    _counted(judge, 4, 1000, baseline=True)
+    assert judge.proven
+    # a later one that counts otherwise changes nothing
+    _counted(judge, 4, 500, baseline=True)
+    assert _counted(judge, 2, 900) and not _counted(judge, 2, 1000)
+
+
+def test_who_has_as_many_ranks_as_the_program_itself_is_not_asked() -> None:
+    judge = SameWork(4, None)
+    _counted(judge, 4, 1000, baseline=True)
+    assert _counted(judge, 4, 10) is None and _counted(judge, 8, 10)

@@ -6,13 +6,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nodewise.base.errors import InputError, NodewiseError
+from nodewise.base.errors import InputError, NodewiseError, StoreError
 from nodewise.base.units import parse_seconds
 from nodewise.experiments.progress import Note
+from nodewise.history.database import REBUILD
 from nodewise.history.place import OFF, VARIABLE, history_place
 from nodewise.history.store import Store
 from nodewise.history.trend import MOST_SERIES, Trends, trends_of
@@ -114,11 +116,13 @@ def ask_difference(place: str, one: str, other: str, within: float) -> Differenc
     """Two experiments, each by its number in history or its folder. Raises InputError and StoreError."""
     from nodewise.history.difference import difference_of
 
-    sides = [_side(place, asked) for asked in (one, other)]
-    return difference_of(sides[0], sides[1], within)
+    damaged: list[str] = []
+    sides = [_side(place, asked, damaged) for asked in (one, other)]
+    return replace(difference_of(sides[0], sides[1], within), damaged=tuple(dict.fromkeys(damaged)))
 
 
-def _side(place: str, asked: str) -> tuple[Side, Entry]:
+def _side(place: str, asked: str, damaged: list[str]) -> tuple[Side, Entry]:
+    """An experiment; rows of it that cannot be used are added to `damaged`."""
     from nodewise.history.difference import side_of
     from nodewise.history.entries import read_entry
 
@@ -127,6 +131,9 @@ def _side(place: str, asked: str) -> tuple[Side, Entry]:
         with Store(place, make=False) as store:
             entry: Entry | None = store.entry(int(plain))
             assert entry is not None
+            if store.damaged and not entry.points:
+                raise StoreError(f"nothing of experiment {plain} is whole: {'; '.join(store.damaged)}", REBUILD)
+            damaged += store.damaged
             return side_of(f"#{plain}", int(plain), entry), entry
     entry = read_entry(Path(asked))
     if entry is None:

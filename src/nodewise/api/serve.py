@@ -29,6 +29,8 @@ SHARE = 0.02
 MOST_LISTED = 100
 #: How long an answer about history holds, in seconds.
 _HELD_S = 5.0
+#: A longer report is not shown, in bytes: it is held twice while it is sent. Those of long tunes have some megabytes.
+_MOST_PAGE = 64 << 20
 #: How often what runs is looked for.
 _LOOK_S = 1.0
 
@@ -120,18 +122,21 @@ class Served:
         if entry.tool != "nodewise":
             raise InputError(f"experiment {number} was measured by {entry.tool}", "it has no report")
         folder = Path(entry.folder)
-        if not folder.is_dir():
+        # without a folder it would be this one
+        if not entry.folder or not folder.is_dir():
             raise InputError(f"the folder of experiment {number} is not here: {folder}", f"it was made on {entry.host}")
         return _page(folder)
 
     def _history(self) -> tuple[tuple[Experimented, ...], Trends | None, str]:
         if self._place is None:
             return (), None, "history is turned off (NODEWISE_HISTORY=off)"
+        listed: tuple[Experimented, ...] = ()
         try:
             with Store(self._place, make=False) as store:
-                return tuple(store.latest_experiments(MOST_LISTED)), trends_of(store, most=MOST_SERIES), ""
+                listed = tuple(store.latest_experiments(MOST_LISTED))
+                return listed, trends_of(store, most=MOST_SERIES), ""
         except NodewiseError as problem:
-            return (), None, problem.what
+            return listed, None, problem.what
 
     def _names(self) -> dict[str, bool]:
         """The names of what is watched, and whether it is running here; they are remembered for as long as this lives."""
@@ -176,7 +181,13 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _page(folder: Path) -> str:
     """The report that was written into a folder. Raises InputError where there is none."""
     try:
-        return read_bounded(folder / "report.html").decode(errors="replace")
+        size = (folder / "report.html").stat().st_size
+        if size > _MOST_PAGE:
+            raise InputError(
+                f"the report in {folder} is too long to be shown: {size} bytes, of at most {_MOST_PAGE}",
+                f"make it anew: nodewise report {folder}",
+            )
+        return read_bounded(folder / "report.html", _MOST_PAGE).decode(errors="replace")
     except (OSError, ValueError) as problem:
         what = getattr(problem, "strerror", None) or problem
         raise InputError(f"there is no report in {folder}: {what}", f"make it: nodewise report {folder}") from problem

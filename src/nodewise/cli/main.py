@@ -338,6 +338,15 @@ def _run(words: list[str]) -> int:
 
 def _of_the_system(problem: OSError | MemoryError, words: list[str]) -> int:
     """What is of the system's making: no space, no memory, no files or processes left."""
+    # Python tries all folders that there are for them, and says so alone
+    if isinstance(problem, FileNotFoundError) and str(problem.strerror).startswith("No usable temporary directory"):
+        if "--traceback" in words:
+            traceback.print_exc()
+        _complain(
+            "no temporary file can be written: none of /tmp, /var/tmp and the current directory takes one",
+            "free some space, raise `ulimit -f`, or name a folder that takes one by TMPDIR",
+        )
+        return ExitCode.BAD_INPUT
     if isinstance(problem, OSError) and problem.errno not in _OF_THE_SYSTEM:
         return _defect(problem, words)
     if "--traceback" in words:

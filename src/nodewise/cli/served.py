@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import re
 import secrets
+import socket
 import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -26,6 +29,8 @@ _TOKEN_BYTES = 24
 _MOST_AT_ONCE = 16
 #: Nobody has to wait longer for what someone else has to say, in seconds.
 _WAIT_S = 10.0
+#: Who has not shown the token by then, in seconds since they came, is sent away, however busily they write.
+_HEAD_S = 5.0
 _OWN = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 #: A report is a file of an experiment's folder: its scripts reach nothing of this server.
 _REPORT = (
@@ -48,12 +53,17 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     # a port that another process listens on is not shared with it
     allow_reuse_port = False
+    # those that come at once wait here, and not for a second attempt of their own
+    request_queue_size = 128
 
     def __init__(self, served: Served, port: int) -> None:
         """Raises InputError where the port cannot be had."""
         self.served = served
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._room = threading.BoundedSemaphore(_MOST_AT_ONCE)
+        self._lock = threading.Lock()
+        self._all: set[socket.socket] = set()
+        #: Those that have not shown the token, by when they came, the first one first.
+        self._strangers: dict[socket.socket, float] = {}
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as problem:
@@ -68,10 +78,16 @@ class Server(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_address[1]}/{self.token}/"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Each in a thread of its own, so many at a time; who comes when all are busy is sent away."""
-        if not self._room.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        """Each in a thread of its own, so many at a time; where all are busy who came first of those without the token gives way."""
+        with self._lock:
+            full = len(self._all) >= _MOST_AT_ONCE
+            if full and self._strangers:
+                self._send_away(next(iter(self._strangers)))
+            elif full:
+                self.shutdown_request(request)
+                return
+            self._all.add(request)
+            self._strangers[request] = time.monotonic()
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -79,7 +95,28 @@ class Server(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            with self._lock:
+                self._all.discard(request)
+                self._strangers.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Called some times a second: who has been here for too long without showing the token goes."""
+        with self._lock:
+            late = [one for one, came in self._strangers.items() if time.monotonic() - came > _HEAD_S]
+            for one in late:
+                self._send_away(one)
+
+    def knows(self, request: socket.socket) -> None:
+        """Who sent this has the token, and the time that it takes."""
+        with self._lock:
+            self._strangers.pop(request, None)
+
+    def _send_away(self, request: socket.socket) -> None:
+        """Its thread reads an end, and ends."""
+        self._all.discard(request)
+        self._strangers.pop(request, None)
+        with contextlib.suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away is nothing to say anything about."""
@@ -113,6 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(token.encode(errors="surrogateescape"), self.server.token.encode()):
             self._refuse(HTTPStatus.FORBIDDEN)
             return
+        self.server.knows(self.connection)
         try:
             self._answer(path)
         except NodewiseError as problem:

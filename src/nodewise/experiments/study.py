@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.shapes import ShapeError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
@@ -139,6 +139,17 @@ def run_study(
         return _Run(question, Path(folder) / "study", launcher, observe, before_block, note).result()
 
 
+class UnkeptError(StoreError):
+    """All runs are made and judged, and the `verdict` cannot be written: going on with the experiment judges it again."""
+
+    def __init__(self, problem: StoreError, verdict: StudyVerdict):
+        super().__init__(problem.what, problem.hint)
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (StoreError(self.what, self.hint), self.verdict))
+
+
 class _Run:
     """One study, from what is found before the blocks to the rows."""
 
@@ -232,7 +243,10 @@ class _Run:
                 question.found, self._point, self._machine, question.all_threads, self._series, quota
             )
             result = self._judged(stopped)
-            writer.store_result({"results": [encode(result)]})
+            try:
+                writer.store_result({"results": [encode(result)]})
+            except StoreError as problem:
+                raise UnkeptError(problem, result) from problem
         return result
 
     def _planned(self) -> StudyPlan:

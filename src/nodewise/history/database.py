@@ -22,7 +22,8 @@ SCHEMA = 2
 WAIT_S = 10.0
 #: Marks an SQLite file as one of ours.
 _OURS = 0x6E6F6465
-_REBUILD = "make it anew from the folders of your experiments: nodewise history --rebuild DIR…"
+#: What helps where it is damaged.
+REBUILD = "make it anew from the folders of your experiments: nodewise history --rebuild DIR…"
 
 #: The tables, in the words that both have; {id}, {real} and {bytes} are types that each calls otherwise.
 _TABLES = (
@@ -91,6 +92,7 @@ class Sqlite:
         try:
             self._wait_s = wait_s
             self._own = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
+            self._own.text_factory = _text_or_bytes
         except sqlite3.Error as problem:
             raise StoreError(
                 f"the history {path} cannot be opened: {problem}", "name another file by NODEWISE_HISTORY"
@@ -174,11 +176,11 @@ class Sqlite:
                 raise StoreError(what, "try again, or name another file by NODEWISE_HISTORY") from problem
             # a table or a column that is not there
             if "no such" in str(problem):
-                raise StoreError(f"the history {self.name} is damaged: {problem}", _REBUILD) from problem
+                raise StoreError(f"the history {self.name} is damaged: {problem}", REBUILD) from problem
             hint = "see that there is space, and that you may write there; or name another file by NODEWISE_HISTORY"
             raise StoreError(f"the history {self.name} cannot be used: {problem}", hint) from problem
         except sqlite3.DatabaseError as problem:
-            raise StoreError(f"the history {self.name} is damaged: {problem}", _REBUILD) from problem
+            raise StoreError(f"the history {self.name} is damaged: {problem}", REBUILD) from problem
 
     def close(self) -> None:
         """Let go of it."""
@@ -264,6 +266,14 @@ class Postgres:
         self._own.close()
 
 
+def _text_or_bytes(read: bytes) -> str | bytes:
+    """A text; what is none stays what it is, so that it costs no more than its row."""
+    try:
+        return read.decode()
+    except UnicodeDecodeError:
+        return read
+
+
 def urlsplit_password(url: str) -> str | None:
     """The password in a URL; None where there is none, or it is no URL."""
     try:
@@ -278,7 +288,7 @@ def _of_schema(name: str, version: int) -> NodewiseError:
             f"the history {name} is of a newer nodewise (schema {version}, this one has {SCHEMA})",
             "use that one, or name another file",
         )
-    return InputError(f"the history {name} has schema {version}, this nodewise has {SCHEMA}", _REBUILD)
+    return InputError(f"the history {name} has schema {version}, this nodewise has {SCHEMA}", REBUILD)
 
 
 def open_database(place: str, make: bool = True, wait_s: float = WAIT_S) -> Database:

@@ -55,7 +55,8 @@ class PairDifference:
 class Difference:
     """Two experiments; `differences` are those of machine and conditions, in words, `only_one` and `only_other` what has no counterpart.
 
-    All intervals hold together at 95%, each at `level`, for runs that are independent of each other.
+    All intervals hold together at 95%, each at `level`, for runs that are independent of each other. `damaged` names rows of the history
+    that cannot be used, and are left out.
     """
 
     one: Side
@@ -66,6 +67,7 @@ class Difference:
     only_other: tuple[str, ...]
     level: float
     within: float
+    damaged: tuple[str, ...] = ()
 
 
 def side_of(asked: str, number: int | None, entry: Entry) -> Side:

@@ -59,7 +59,7 @@ def rebuild(place: str, roots: Iterable[Path]) -> Filled:
     """
     left_out: list[str] = []
     found = list(read_folders(_checked(roots), left_out))
-    known, others = _old(place)
+    known, others = _old(place, left_out)
     aside = None
     if is_server(place):
         with Store(place) as store:
@@ -71,11 +71,16 @@ def rebuild(place: str, roots: Iterable[Path]) -> Filled:
     return replace(filled, experiments=len(found), gone=gone, kept_as=aside)
 
 
-def _old(place: str) -> tuple[set[str], list[Entry]]:
-    """The keys of experiments, and the entries of other tools, that a history has; none of one that cannot be read."""
+def _old(place: str, left_out: list[str]) -> tuple[set[str], list[Entry]]:
+    """The keys of experiments, and the entries of other tools, that a history has; none of one that cannot be read.
+
+    What of them is damaged is added to `left_out`.
+    """
     try:
         with Store(place, make=is_server(place)) as store:
-            return {key for key, (tool, _) in store.keys().items() if tool == OWN}, store.entries(OWN)
+            found = {key for key, (tool, _) in store.keys().items() if tool == OWN}, store.entries(OWN)
+            left_out += store.damaged
+            return found
     except NodewiseError:
         if is_server(place):
             raise

@@ -7,16 +7,17 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from nodewise.base.bounded_json import parse_json
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.escaping import SHOWN
-from nodewise.history.database import WAIT_S, Carry, open_database
+from nodewise.history.database import REBUILD, WAIT_S, Carry, open_database
 from nodewise.history.entry import Entry, Point
 from nodewise.history.learned import Learned, learned_from_text, surface_text
+from nodewise.history.rows import Rows
 from nodewise.records.commit import Commit
 
 #: A longer text is cut: of a command of kilobytes its beginning says which one it is, and its digest tells it from others.
@@ -78,7 +79,13 @@ class Store:
     def __init__(self, place: str, make: bool = True, wait_s: float = WAIT_S):
         """Open it, or `make` it where it is missing. Raises what `history.database.open_database` does."""
         self._database = open_database(place, make, wait_s)
+        self._rows = Rows(self._database)
         self.name = self._database.name
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """The rows that were found damaged so far, and left out of what was read, each by its table, its number and its field."""
+        return self._rows.damaged
 
     def add(self, entries: Iterable[Entry]) -> int:
         """Put entries in, in the place of earlier ones of their keys; how many there were. Raises StoreError."""
@@ -100,16 +107,16 @@ class Store:
 
     def series(self, program: str | None = None) -> list[Series]:
         """All series, or those whose program, or a part of whose command, is `program`."""
-        rows = self._database.select("SELECT id, program, name, project, role, metric, maximise FROM series")
-        return [
-            Series(number, own, name, project, role, metric, bool(maximise))
-            for number, own, name, project, role, metric, maximise in rows
-            if program is None or program == own or program in name
-        ]
+        rows = self._rows.read(
+            "series.id series.program series.name series.project series.role series.metric series.maximise",
+            "FROM series",
+        )
+        return [Series(*row) for row in rows if program is None or program == row[1] or program in row[2]]
 
     def machines(self) -> dict[int, Host]:
         """All machines by their numbers; one that is set otherwise is another one."""
-        return {row[0]: Host(*row) for row in self._database.select("SELECT id, host, processor FROM machine")}
+        rows = self._rows.read("machine.id machine.host machine.processor", "FROM machine")
+        return {row[0]: Host(*row) for row in rows}
 
     def latest(self, since: float = 0.0) -> list[int]:
         """The numbers of all series with points since a time, the one with the latest point first."""
@@ -129,84 +136,91 @@ class Store:
         for begin in range(0, len(series), _BATCH):
             some = series[begin : begin + _BATCH]
             marks = ",".join("?" * len(some))
-            found += self._database.select(
-                "SELECT p.series, e.id, e.machine, e.began, e.kind, e.tool, p.median, p.low, p.high, p.runs, p.failed, e.commit_hash, "
-                "e.commit_changed, e.branch FROM point p JOIN experiment e ON e.id = p.experiment "
-                f"WHERE p.series IN ({marks}) AND e.began >= ?",
+            found += self._rows.read(
+                "point.series experiment.id experiment.machine experiment.began experiment.kind experiment.tool point.median point.low "
+                "point.high point.runs point.failed experiment.commit_hash experiment.commit_changed experiment.branch",
+                "FROM point JOIN experiment ON experiment.id = point.experiment "
+                f"WHERE point.series IN ({marks}) AND experiment.began >= ?",
                 (*some, since),
             )
         return sorted(found, key=lambda row: (row[3], row[1]))
 
     def entry(self, number: int) -> Entry:
-        """One experiment by its number. Raises InputError where there is none."""
-        rows = self._database.select(
-            "SELECT e.mark, e.kind, e.began, e.tool, e.version, e.folder, m.host, m.processor, m.conditions, e.commit_hash, e.commit_changed, "
-            "e.branch, e.repository, e.stopped, e.sentence FROM experiment e JOIN machine m ON m.id = e.machine WHERE e.id = ?",
+        """One experiment by its number. Raises InputError where there is none, StoreError where its row or its machine's is damaged."""
+        before = len(self._rows.damaged)
+        rows = self._rows.read(
+            "experiment.mark experiment.kind experiment.began experiment.tool experiment.version experiment.folder machine.host "
+            "machine.processor machine.conditions experiment.commit_hash experiment.commit_changed experiment.branch "
+            "experiment.repository experiment.stopped experiment.sentence",
+            "FROM experiment LEFT JOIN machine ON machine.id = experiment.machine WHERE experiment.id = ?",
             (number,),
         )
         if not rows:
+            if self._database.select("SELECT id FROM experiment WHERE id = ?", (number,)):
+                named = "; ".join(self._rows.damaged[before:])
+                raise StoreError(f"experiment {number} is damaged{named and ': '}{named}", REBUILD)
             raise InputError(
                 f"history has no experiment {number}", "nodewise history PROGRAM lists them with their numbers"
             )
-        (
-            key,
-            kind,
-            began,
-            tool,
-            version,
-            folder,
-            host,
-            processor,
-            conditions,
-            commit,
-            changed,
-            branch,
-            repository,
-            *said,
-        ) = rows[0]
-        own = self._database.select(
-            "SELECT s.program, s.name, s.metric, p.median, p.low, p.high, p.mad, p.runs, p.failed, s.role, s.maximise, p.singles, s.project "
-            "FROM point p JOIN series s ON s.id = p.series WHERE p.experiment = ? ORDER BY s.id",
+        key, kind, began, tool, version, folder, host, processor, conditions, *rest = rows[0]
+        commit, changed, branch, repository, stopped, sentence = rest
+        own = self._rows.read(
+            "series.program series.name series.metric point.median point.low point.high point.mad point.runs point.failed series.role "
+            "series.maximise point.singles series.project",
+            "FROM point JOIN series ON series.id = point.series WHERE point.experiment = ? ORDER BY series.id",
             (number,),
         )
         return Entry(
             key=key,
             kind=kind,
             at=began,
-            points=tuple(_point(row) for row in own),
+            points=tuple(Point(*row[:-1]) for row in own),
             tool=tool,
             version=version,
             folder=folder,
             project=own[0][12] if own else "",
             host=host,
             processor=processor,
-            conditions=parse_json(conditions),
-            commit=Commit(commit, None if changed is None else bool(changed), branch, repository) if commit else None,
-            stopped=said[0],
-            sentence=said[1],
+            conditions=conditions,
+            commit=Commit(commit, changed, branch, repository) if commit else None,
+            stopped=stopped,
+            sentence=sentence,
         )
 
     def latest_experiments(self, most: int) -> list[Experimented]:
         """The latest ones, the last first, each by the first of its commands."""
-        rows = self._database.select(
-            "SELECT e.id, e.kind, e.tool, e.began, e.folder, m.host, (SELECT s.name FROM point p JOIN series s ON s.id = p.series "
-            "WHERE p.experiment = e.id ORDER BY s.id LIMIT 1), e.sentence FROM experiment e JOIN machine m ON m.id = e.machine "
-            "ORDER BY e.began DESC, e.id DESC LIMIT ?",
+        rows = self._rows.read(
+            "experiment.id experiment.kind experiment.tool experiment.began experiment.folder machine.host experiment.sentence",
+            "FROM experiment LEFT JOIN machine ON machine.id = experiment.machine "
+            "ORDER BY experiment.began DESC, experiment.id DESC LIMIT ?",
             (most,),
         )
+        names: dict[int, str] = {}
+        for begin in range(0, len(rows), _BATCH):
+            some = [row[0] for row in rows[begin : begin + _BATCH]]
+            found = self._rows.read(
+                "point.experiment series.name",
+                "FROM point JOIN series ON series.id = point.series "
+                f"WHERE point.experiment IN ({','.join('?' * len(some))}) ORDER BY series.id",
+                some,
+            )
+            names = {**dict(reversed(found)), **names}
         return [
-            Experimented(n, kind, tool, at, folder, host, name or "", said)
-            for n, kind, tool, at, folder, host, name, said in rows
+            Experimented(n, kind, tool, began, folder, host, names.get(n, ""), sentence)
+            for n, kind, tool, began, folder, host, sentence in rows
         ]
 
     def learned(self, program: str, libraries: Sequence[str], metric: str, most: int) -> list[Remembered]:
         """Tunes by a metric of a program, or of what loads exactly these libraries (if any), the latest first, at most so many of each."""
         found: dict[str, Remembered] = {}
         for column, value in (("program", program), ("libraries", " ".join(libraries))):
-            rows = self._database.select(
-                "SELECT e.mark, e.began, m.host, m.processor, l.command, l.program, l.libraries, l.metric, l.surface FROM learned l "
-                "JOIN experiment e ON e.id = l.experiment JOIN machine m ON m.id = e.machine "
-                f"WHERE l.{column} = ? AND l.{column} <> '' AND l.metric = ? ORDER BY e.began DESC, e.id DESC LIMIT ?",
+            rows = self._rows.read(
+                "experiment.mark experiment.began machine.host machine.processor learned.command learned.program learned.libraries "
+                "learned.metric learned.surface",
+                "FROM learned JOIN experiment ON experiment.id = learned.experiment "
+                "LEFT JOIN machine ON machine.id = experiment.machine "
+                f"WHERE learned.{column} = ? AND learned.{column} <> '' AND learned.metric = ? "
+                "ORDER BY experiment.began DESC, experiment.id DESC LIMIT ?",
                 (_plain(value), metric, most),
             )
             for mark, began, host, processor, command, *learned in rows:
@@ -215,12 +229,20 @@ class Store:
 
     def keys(self) -> dict[str, tuple[str, str]]:
         """Of each experiment by its key its tool and its folder."""
-        return {row[0]: (row[1], row[2]) for row in self._database.select("SELECT mark, tool, folder FROM experiment")}
+        rows = self._rows.read("experiment.mark experiment.tool experiment.folder", "FROM experiment")
+        return {row[0]: (row[1], row[2]) for row in rows}
 
     def entries(self, tool_is_not: str) -> list[Entry]:
-        """All experiments that were measured by other tools than one."""
-        rows = self._database.select("SELECT id FROM experiment WHERE tool <> ? ORDER BY id", (tool_is_not,))
-        return [self.entry(row[0]) for row in rows]
+        """All experiments that were measured by other tools than one; of those that are damaged none."""
+        rows = self._rows.read(
+            "experiment.id", "FROM experiment WHERE experiment.tool <> ? ORDER BY experiment.id", (tool_is_not,)
+        )
+        found = []
+        for row in rows:
+            # what is wrong with it is in `damaged`
+            with suppress(StoreError):
+                found.append(self.entry(row[0]))
+        return found
 
     def clear(self) -> None:
         """Take all out. Raises StoreError."""
@@ -239,12 +261,6 @@ class Store:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _point(row: tuple[Any, ...]) -> Point:
-    program, name, metric, median, low, high, mad, runs, failed, role, maximise, singles, _ = row
-    values = tuple(array("d", bytes(singles)))
-    return Point(program, name, metric, median, low, high, mad, runs, failed, role, bool(maximise), values)
 
 
 def _plain(text: str) -> str:

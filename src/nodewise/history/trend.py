@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, NodewiseError, StoreError
+from nodewise.history.database import REBUILD
+from nodewise.history.rows import FIRST_S, LAST_S
 from nodewise.history.store import Series, Store
 from nodewise.statistics.changes import RATE, find_changes
-
-#: The first and the last second that have a date.
-_FIRST_S, _LAST_S = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 #: A change of a level by no more than this share is not marked.
 LEAST = 0.01
@@ -95,7 +94,7 @@ class Trends:
     """What history says of `program` (None: of all), the trend with the latest point first.
 
     Of trends without a change at most the share `rate` have a mark; changes of a level by no more than `within` have none.
-    `left_out` more trends are there and not shown.
+    `left_out` more trends are there and not shown. `damaged` names rows of the history that cannot be used, and are left out.
     """
 
     program: str | None
@@ -106,6 +105,7 @@ class Trends:
     trends: tuple[Trend, ...]
     left_out: int
     history: str
+    damaged: tuple[str, ...] = ()
 
 
 def trends_of(
@@ -119,7 +119,7 @@ def trends_of(
 ) -> Trends:
     """The trends of a program, or of all; `machine` is a part of the machine's or the processor's name, `most` how many are shown.
 
-    Raises InputError where there are none.
+    Raises InputError where there are none, StoreError where there are only damaged ones.
     """
     known = {one.number: one for one in store.series(program)}
     hosts = {
@@ -140,12 +140,18 @@ def trends_of(
     made = tuple(_trend(known[key[0]], key, rows, within) for key, rows in kept)
     day = _time(since)[:10] if since else None
     left = len(latest) - len(shown) + len(ordered) - len(kept)
-    return Trends(program, day, machine, RATE, within, made, left, store.name)
+    return Trends(program, day, machine, RATE, within, made, left, store.name, store.damaged)
 
 
-def _nothing(store: Store, program: str | None, since: float, machine: str | None) -> InputError:
+def _nothing(store: Store, program: str | None, since: float, machine: str | None) -> NodewiseError:
     asked = [f"of {program}"] * (program is not None) + [f"since {_time(since)[:10]}"] * (since > 0)
     asked += [f"on {machine}"] * (machine is not None)
+    if store.damaged:
+        more = f", and {len(store.damaged) - 1} more" if len(store.damaged) > 1 else ""
+        return StoreError(
+            f"nothing {' '.join([*asked, 'that is whole'])} is in the history; damaged is {store.damaged[0]}{more}",
+            REBUILD,
+        )
     programs = sorted({one.program for one in store.series()})
     named = ", ".join(programs[:8]) + (" …" if len(programs) > 8 else "")
     hint = f"it has {named}" if programs else "measure something, or: nodewise history --rebuild DIR…"
@@ -175,12 +181,11 @@ def _marks(series: Series, points: tuple[TrendPoint, ...], within: float) -> lis
 
 def _point(row: tuple[Any, ...], began: str) -> TrendPoint:
     _, number, _, _, kind, tool, median, low, high, runs, failed, commit, changed, branch = row
-    known = None if changed is None else bool(changed)
     return TrendPoint(
-        number, f"{began}+00:00", kind, tool, median, low, high, runs, failed, commit or None, known, branch
+        number, f"{began}+00:00", kind, tool, median, low, high, runs, failed, commit or None, changed, branch
     )
 
 
 def _time(seconds: float) -> str:
     # a day may begin before the first or after the last that there is
-    return datetime.fromtimestamp(min(max(seconds, _FIRST_S), _LAST_S), UTC).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(min(max(seconds, FIRST_S), LAST_S), UTC).isoformat(timespec="seconds")

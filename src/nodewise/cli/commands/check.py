@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -134,10 +135,11 @@ def command(
             "--speed is measured on nodes, and snapshots are given", "leave one of them out, or add --hosts"
         )
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
-    import tempfile
-
-    with tempfile.TemporaryFile() as collected:
+    with contextlib.ExitStack() as held:
         if nodes:
+            import tempfile
+
+            collected = held.enter_context(tempfile.TemporaryFile())
 
             def keep(_node: str, line: str, _reason: str) -> None:
                 collected.write(line.encode() + b"\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,11 @@ def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
 
 
+def _warn(damaged: Sequence[str]) -> None:
+    for one in damaged:
+        print(f"warning: left out, since it is damaged: {one}", file=sys.stderr)
+
+
 def _print_json(found: Any, **written: Path | None) -> None:
     from nodewise.verdicts.encoding import encode
 
@@ -137,6 +143,7 @@ def _show(trends: Any, html: Path | None, everything: bool, as_json: bool) -> No
         return
     from nodewise.report.text.history import trends_text
 
+    _warn(trends.damaged)
     print(trends_text(trends, _width(), everything))
     if html is not None:
         print(f"page      {html}")
@@ -148,6 +155,7 @@ def _print_difference(found: Any, as_json: bool) -> None:
     if as_json:
         _print_json(found)
     else:
+        _warn(found.damaged)
         print(difference_text(found, _width()))
 
 

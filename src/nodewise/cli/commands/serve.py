@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -47,7 +48,7 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     of your experiments with their reports, the trends, and for each experiment of yours that runs on this machine how far it is, what
     leads and how sure that is. In DIR lie experiments that other machines write, which are shown, too.
 
-    Nothing is written. What runs is read when a page asks for it, with what the processors have to spare.
+    Nothing is written, but for a passing file with --open. What runs is read when a page asks for it, with what the processors have to spare.
     """
     from nodewise.api.serve import Served
     from nodewise.base.errors import InputError
@@ -58,25 +59,36 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
         if not one.is_dir():
             raise InputError(f"no such directory: {one}", "name one with experiments in it, or below it")
     # asked to end it does so well: nothing was begun that is not whole
-    with contextlib.suppress(KeyboardInterrupt), Server(Served(history_place(store), directories), port) as server:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        Server(Served(history_place(store), directories), port) as server,
+        # where no file can be written this ends before an address is printed
+        _page_that_leads_to(server.url) if opened else contextlib.nullcontext() as page,
+    ):
         print(f"serving   {server.url}", flush=True)
         print("          Ctrl-C ends it; who has this address sees what you see", flush=True)
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="nodewise-") as own:
-            if opened and not _open(server.url, Path(own)):
-                print("note: no browser is found here; open the address yourself", flush=True)
-            _step_back()
-            server.serve_forever(poll_interval=0.2)
+        if page is not None and not _open(page):
+            print("note: no browser is found here; open the address yourself", flush=True)
+        _step_back()
+        server.serve_forever(poll_interval=0.2)
     print("ended")
 
 
-def _open(url: str, own: Path) -> bool:
-    """Open an address in the browser, by a file of the user's own: all may see the words that a program is started with."""
+@contextlib.contextmanager
+def _page_that_leads_to(url: str) -> Iterator[Path]:
+    """A file of the user's own by which a browser is led to an address: all may see the words that a program is started with."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="nodewise-") as own:
+        page = Path(own, "open.html")
+        page.write_text(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={url}">')
+        yield page
+
+
+def _open(page: Path) -> bool:
     import webbrowser
 
-    (own / "open.html").write_text(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={url}">')
-    return webbrowser.open((own / "open.html").as_uri())
+    return webbrowser.open(page.as_uri())
 
 
 def _step_back() -> None:

@@ -24,6 +24,7 @@ from nodewise.cli.options import disturbed_option, launcher_options, wait_option
 from nodewise.cli.trust import trust_option
 
 if TYPE_CHECKING:
+    from nodewise.api.study import Study
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
     from nodewise.studies.discovery import Found
@@ -171,11 +172,7 @@ def command(
         return
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
-    from nodewise.cli.experiments import print_note, result_place
-    from nodewise.cli.keeping import hand_out, kept_in, print_answer
-    from nodewise.report.pages.write import write_page
-    from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.stored import read_stored
+    from nodewise.cli.experiments import result_place
 
     asked = prepare_study(
         found,
@@ -196,17 +193,45 @@ def command(
         wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )
+    _measure(asked, as_json)
+
+
+def _measure(asked: Study, as_json: bool) -> None:
+    """Run it and tell what came of it, also where that cannot be kept."""
+    from nodewise.cli.experiments import print_note
+    from nodewise.cli.keeping import hand_out, kept_in, print_answer
+    from nodewise.experiments.study import UnkeptError
+    from nodewise.records.experiment import read_experiment
+    from nodewise.report.pages.write import write_page
+    from nodewise.runner.launch import quoted
+    from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.stored import read_stored, stored
+
     folder = asked.out
-    with _Line() as line, kept_in(folder, "study"):
-        verdict = asked.answer(line.show, print_note)
+    unkept: UnkeptError | None = None
+    try:
+        with _Line() as line, kept_in(folder, "study"):
+            verdict = asked.answer(line.show, print_note)
+    except UnkeptError as problem:
+        # it is told all the same, and then why it is not kept
+        verdict, unkept = problem.verdict, problem
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(verdict, report=page), indent=1))
 
     def answer() -> None:
-        print_answer(replace(read_stored(folder), verdicts=(verdict,)))
+        if unkept is None:
+            print_answer(replace(read_stored(folder), verdicts=(verdict,)))
+        else:
+            print_answer(stored(read_experiment(folder, judged=False), verdict))
 
-    hand_out(folder, write_page, answer, print_json if as_json else None)
+    def page(folder: Path) -> Path:
+        if unkept is not None:
+            raise unkept
+        return write_page(folder)
+
+    again = f"nodewise study --resume {quoted(str(folder))}" if unkept is not None else None
+    hand_out(folder, page, answer, print_json if as_json else None, again=again)
 
 
 def _all_threads() -> int:

@@ -39,6 +39,7 @@ def trends_shown(trends: Trends) -> tuple[dict[str, Any], dict[str, Any]]:
             "a mark says that the level changed there, not why: the program, the machine and its other users all have a part in it",
             f"of fewer than twelve experiments nothing is marked; of more than {MOST_POINTS} an even choice is drawn, and all count",
             *([f"{trends.left_out} more trends are not on this page: --all adds them"] if trends.left_out else []),
+            *(f"left out, since it is damaged: {one}" for one in trends.damaged),
         ],
     }
     return charts, values
