@@ -135,6 +135,7 @@ _SOME = [
     ["perl", "-e", "$ENV{TOKEN} = 'S'; %x = (password => 'S')"],
     ["./app", "--config", 'password = "S"'],
     ["./app", "--config", "password = S"],
+    ["./app", "--config", "password = S"],
     ["./app", "--config=password = 'S'"],
     ["fish", "-c", "set -x TOKEN S"],
     ["csh", "-c", "setenv TOKEN S; ./app"],
@@ -367,7 +368,7 @@ def test_a_word_of_its_own_is_masked_whatever_it_is(words: list[str], secret: st
 @given(st.sampled_from([*_SOME, *(w for w in _spellings() if w[-1] not in ("s.S", "0" * 40))]), _SAFE)
 @settings(max_examples=300, deadline=None)
 def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str) -> None:
-    assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[\d.]+", secret))
+    assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[+c]?[\d.]+", secret))
     assert _masked(_put(words, secret)) == words
 
 
@@ -383,6 +384,7 @@ def test_a_long_command_takes_no_time() -> None:
         "if token == other: password != x",
         "key = name; key = 'name'",
         "token = tokens[i].strip()",
+        "password = first + second",
         "password = a + b",
         "for password in list(x): pass",
         "TOKEN= ./app",

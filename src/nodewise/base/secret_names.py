@@ -63,7 +63,7 @@ _ONE_WORD = late(r"(auth|session|master|licen[cs]e|account|signing|encryption|st
 _PASSES = _set("otp totp sas")
 _OF_PATS = _set("github gh gitlab git azure ado devops ext bitbucket jira access user my")
 #: What a number of a session looks like that opens nothing, and a pattern.
-_SESSION, _GLOB = late(r"c?\d+"), late(r"[*?^|\\\[\]%]")
+_SESSION, _GLOB = late(r"c?\d+"), late(r"[*?^|\\\[\]]")
 #: Others, by the whole name.
 _NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
 _SWITCHES = _set("true false yes no on off none null")

@@ -68,7 +68,7 @@ _NAMED = late(
     r"(\\{0,3}[\"']|\{)?"
 )
 #: Behind an unquoted value, what shows that it is a piece of a program: f(x), a[i], a + b.
-_EXPRESSION = late(r"[\[({]|[ \t]*[-+*/%?][ \t=]")
+_EXPRESSION = late(r"[\[({]|[ \t]+[-+*/%?][ \t]")
 #: A call that sets a variable: putenv("NAME", "VALUE").
 _SET_BY_CALL = late(
     r"(?i:putenv|setenv|setdefault|setproperty|setattr)\((?:[^\W\d][\w.]*,[ \t]*)?\\{0,3}[\"']([A-Za-z_][\w.-]*)"
