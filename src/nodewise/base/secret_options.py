@@ -113,7 +113,7 @@ RULES = (
     Rule("twine", "-p", after="upload"),
     Rule("yt-dlp|youtube-dlc?", "-p -2 --twofactor"),
     Rule("beeline", "-p"),
-    Rule("gem", "-k", after="push", name="API_KEY"),
+    Rule("gem", "-k --key", after="push", name="API_KEY"),
     Rule("dotnet|nuget", "-k -sk -ApiKey", after="push", name="API_KEY"),
     Rule("nuget", operand=0, after="setApiKey", valued="-Source -ConfigFile -Verbosity", name="API_KEY"),
     Rule("cargo", operand=0, after="login", valued="--registry --color --config -Z", name="TOKEN"),
