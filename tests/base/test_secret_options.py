@@ -28,7 +28,10 @@ _PROGRAMS = {
     "smb(client|get|cacls|tree|cquotas)|rpcclient|net": "smbclient",
     "xfreerdp3?|wlfreerdp3?": "xfreerdp",
     "mosquitto_(pub|sub|rr)": "mosquitto_pub",
-    "zip|unzip|zipcloak|funzip": "unzip",
+    "unzip|zipcloak|funzip": "unzip",
+    "(user|group)(add|mod)": "useradd",
+    "yt-dlp|youtube-dlc?": "yt-dlp",
+    "dotnet|nuget": "dotnet",
     "7z[arz]?": "7z",
     "rar|unrar": "unrar",
     "docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl": "podman",
@@ -39,6 +42,7 @@ _WORDS = {
     r"(?:userid=)?[\w.$#]+/([^@\s]+)(?:@.*)?": "scott/S@db",
     "/p:(.+)": "/p:S",
     "pass:(.+)": "pass:S",
+    "(?:hex)?key:(.+)": "key:S",
     r"(hvs\..+|s\..+)": "s.S",
     "([0-9a-f]{40,})": "0" * 40,
 }
@@ -50,11 +54,16 @@ def _spellings() -> list[list[str]]:
     for rule in RULES:
         head = [_PROGRAMS.get(rule.programs, rule.programs), *([rule.after] if rule.after else []), "-x"]
         value = f"{'k' if rule.only_with else 'me' if rule.behind else ''}{rule.behind or rule.only_with}S"
+        value = "me:S@proxy:1" if rule.value else value
         for option in rule.options.split():
             short = len(option) == 2
             made += [] if rule.attached else [[*head, option, value, "-y"]]
             made += [[*head, f"{option}{value}"]] if short or rule.attached else [[*head, f"{option}={value}"]]
-            made += [[*head, f"-sS{option[1]}", value]] if rule.flags and short else []
+            letters = [f for f in rule.flags if f.isalpha()][:2]
+            made += (
+                [[*head, f"-{''.join(letters)}{option[1]}", value]] if letters and short and not rule.attached else []
+            )
+            made += [[*head, f"-{''.join(letters)}{option[1]}{value}"]] if letters and short else []
         made += [[*head, _WORDS[rule.word]]] if rule.word else []
     return made
 
@@ -77,6 +86,15 @@ _ANY = [
     ["aws", "configure", "set", "aws_secret_access_key", "S"],
     ["./app", "--auth", "me:S"],
     ["./app", "--basic-auth=me:S"],
+    ["./app", "-auth", "me:S"],
+    ["./app", "-http-auth=me:S"],
+    ["./app", "--login", "me:S"],
+    ["./app", "--cred", "me:S"],
+    ["bwrap", "--setenv", "TOKEN", "S", "cmd"],
+    ["setenv", "TOKEN", "S"],
+    ["set", "-x", "TOKEN", "S"],
+    ["set", "-g", "--export", "TOKEN", "S"],
+    ["launchctl", "setenv", "TOKEN", "S"],
 ]
 _SOME = [
     ["./app", "--pwd", "S"],
@@ -100,6 +118,34 @@ _SOME = [
     ["./app", "Server=h;User Id=me;Password=S;Encrypt=yes"],
     ["./app", "DefaultEndpointsProtocol=https;AccountName=me;AccountKey=S;EndpointSuffix=x"],
     ["./app", "Driver={X};UID=me;PWD={S}"],
+    ["./app", "odbc:Driver=x;PWD=S"],
+    ["gem", "push", "--key", "S", "x.gem"],
+    ["./app", "--dsn=Driver={X};UID=me;PWD=S"],
+    ["./app", "jdbc:sqlserver://h:1433;database=x;user=me;pwd=S"],
+    ["./app", "--authkey", "S"],
+    ["./app", "--pat", "S"],
+    ["./app", "--sas=S"],
+    ["./app", "--otp", "S"],
+    ["./app", "--session-id=S"],
+    ["env", "GITHUB_PAT=S", "./app"],
+    ["python3", "-c", "token = 'S'; print(token)"],
+    ["python3", "-c", 'import os; os.environ["TOKEN"]="S"'],
+    ["python3", "-c", "os.environ['TOKEN'] = 'S'"],
+    ["python3", "-c", "os.putenv('TOKEN', 'S')"],
+    ["perl", "-e", "$ENV{TOKEN} = 'S'; %x = (password => 'S')"],
+    ["./app", "--config", 'password = "S"'],
+    ["./app", "--config", "password = S"],
+    ["./app", "--config", "password = S"],
+    ["./app", "--config=password = 'S'"],
+    ["fish", "-c", "set -x TOKEN S"],
+    ["csh", "-c", "setenv TOKEN S; ./app"],
+    ["curl", "-x", "me:S@proxy:1", "h"],
+    ["curl", "--proxy", "me:S@proxy:1", "h"],
+    ["env", "https_proxy=me:S@proxy:1", "curl", "h"],
+    ["sh", "-c", "echo S | sudo -S ./app"],
+    ["sh", "-c", "true; printf '%s' 'S' | /usr/bin/sudo -kS -u me ./app"],
+    ["sh", "-c", "sudo -S ./app <<< S"],
+    ["sh", "-c", "echo S | docker login -u me --password-stdin"],
     ["./app", '{"user": "me", "password":"S", "n": 1}'],
     ["./app", r"{\"user\": \"me\", \"password\": \"S\"}"],
     ["./app", "<login><password>S</password></login>"],
@@ -152,6 +198,34 @@ _LINES = {
     "mosquitto_passwd -H sha512 -b file user s3cr": "s3cr",
     "rabbitmqctl -n x add_user me s3cr": "s3cr",
     "mysqladmin -u root password s3cr": "s3cr",
+    "cargo login s3cr": "s3cr",
+    "cargo login --registry x s3cr": "s3cr",
+    "nuget setApiKey s3cr -Source x": "s3cr",
+    "isql dsn me s3cr -b": "s3cr",
+    "ansible-vault encrypt_string --vault-id x s3cr": "s3cr",
+    "qpdf --encrypt s3cr s3cr 256 -- a b": "s3cr",
+    "ldapsearch -xw s3cr -b dc=x": "s3cr",
+    "zip -rP s3cr a.zip a": "s3cr",
+    "unzip -oP s3cr a.zip": "s3cr",
+    "curl -sx me:s3cr@proxy:1 h": "s3cr",
+    "twine upload -u me -p s3cr x": "s3cr",
+    "openssl dgst -hmac s3cr file": "s3cr",
+    "dotnet nuget push -k s3cr x": "s3cr",
+    "yt-dlp -u me -p s3cr url": "s3cr",
+    "useradd -mp s3cr me": "s3cr",
+    "beeline -n me -p s3cr": "s3cr",
+    "notify https://hooks.slack.com/services/T0/B0/s3cr": "s3cr",
+    "setenv TOKEN s3cr": "s3cr",
+    "python3 -c \"token = 's3cr'\"": "s3cr",
+    "python3 -c 'token = \"s3cr\"'": "s3cr",
+    """python3 -c 'os.environ["TOKEN"]="s3cr"'""": "s3cr",
+    "app --config 'password = \"s3cr\"'": "s3cr",
+    "fish -c 'set -x TOKEN s3cr'": "s3cr",
+    "bwrap --setenv TOKEN s3cr cmd": "s3cr",
+    "app 'odbc:Driver=x;PWD=s3cr'": "s3cr",
+    "app --authkey s3cr": "s3cr",
+    "app -http-auth=me:s3cr": "s3cr",
+    "app --session-id=s3cr": "s3cr",
     "openssl passwd -salt xx s3cr": "s3cr",
     "mc alias set --api S3v4 name https://h me s3cr": "s3cr",
     "nmcli dev wifi connect name password s3cr": "s3cr",
@@ -247,6 +321,22 @@ def test_a_program_is_known_behind_what_starts_it(before: str) -> None:
         "mpiexec -genv KEYBOARD us ./app config set size 4",
         "cookies=3 ./app --cookie true",
         "./app key=a;b=c",
+        "./app --pat *.txt --pat ^a --otp 26 --sas /dev/sas --session-id 12",
+        "env XDG_SESSION_ID=c1 PAT=x OTP=26 SAS=disk ./app",
+        "./app --login https://h/x --login me --auth https://h/x",
+        "curl -x proxy:1 -x http://proxy:1 h",
+        "curl --proxy http://proxy:1 h",
+        "env http_proxy=proxy:8080 https_proxy=http://proxy:8080/ ./app",
+        "zip -r a.zip P x",
+        "ldapsearch -x -b w x",
+        "unzip -d P x",
+        "mysql -BN -e p",
+        "set -x KEYBOARD us",
+        "set -e x",
+        "echo yes | sort -S 1G",
+        "qpdf --encrypt --bits=256 -- a.pdf b.pdf",
+        "cargo build",
+        "useradd -m me",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -278,12 +368,34 @@ def test_a_word_of_its_own_is_masked_whatever_it_is(words: list[str], secret: st
 @given(st.sampled_from([*_SOME, *(w for w in _spellings() if w[-1] not in ("s.S", "0" * 40))]), _SAFE)
 @settings(max_examples=300, deadline=None)
 def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str) -> None:
-    assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[\d.]+", secret))
+    assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[+c]?[\d.]+", secret))
     assert _masked(_put(words, secret)) == words
 
 
 def test_a_long_command_takes_no_time() -> None:
     assert list(secrets_by_program(["./app", *(["-x", "y"] * 50_000)])) == []
+    assert len(list(secrets_by_program(["echo", "s3cr", "|", "sudo", "-S", "x", ";"] * 10_000))) == 10_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token = next(it)",
+        "if token == other: password != x",
+        "key = name; key = 'name'",
+        "token = tokens[i].strip()",
+        "password = first + second",
+        "password = a + b",
+        "for password in list(x): pass",
+        "TOKEN= ./app",
+        "echo hello | sudo tee file",
+        "echo hello; sudo -S ./app",
+        "csh -c 'set path = x; setenv PATH x'",
+    ],
+)
+def test_what_is_no_secret_of_a_program_stays(text: str) -> None:
+    assert _masked([text]) == [text]
+    assert _masked(["python3", "-c", text]) == ["python3", "-c", text]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.programs)

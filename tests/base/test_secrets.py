@@ -32,6 +32,15 @@ from nodewise.base.secrets import parts_of_text, parts_of_words
         ("--key", "s3cr3t"),
         ("--key", "name"),
         ("DB_PW", "x"),
+        ("--authkey", "x"),
+        ("TS_AUTHKEY", "x"),
+        ("--pat", "x"),
+        ("GITHUB_PAT", "x"),
+        ("--sas", "x"),
+        ("--otp", "x"),
+        ("--otp", "123456"),
+        ("--session-id", "x"),
+        ("JSESSIONID", "0A1B"),
         ("--auth", "x"),
         ("--pin", "4711"),
         ("CARD_PIN", "471100"),
@@ -81,6 +90,16 @@ def test_names_of_secrets(name: str, value: str) -> None:
         ("USE_TOKEN", "x"),
         ("--token", "false"),
         ("--pin", "on"),
+        ("--pat", "*.c"),
+        ("PAT", "x"),
+        ("FILE_PAT", "x"),
+        ("--otp", "26"),
+        ("OTP", "x"),
+        ("--sas", "/dev/sas"),
+        ("XDG_SESSION_ID", "c1"),
+        ("--session-id", "12"),
+        ("--authkey", "/run/key"),
+        ("--turkey", "x"),
         ("--pin", "0-3"),
         ("--pin", "4"),
         ("I_MPI_PIN", "1"),
@@ -160,8 +179,19 @@ def test_a_quoted_value_is_found_as_it_stands() -> None:
 
 def test_a_long_text_takes_no_time() -> None:
     # quadratic patterns would take minutes
+    assert parts_of_text("token" + " " * 200_000) == []
     assert parts_of_text("a" * 200_000) == [] and parts_of_text("a:b=" * 50_000) == []
     for text in ("password=", "password='", "a://b:c", "?a=b&sig=", "host=a;PWD={", "curl -u a:b ", "Cookie: a=b;"):
+        assert parts_of_text(text * 4000) is not None
+    for text in (
+        "token = 'x",
+        "token = x ",
+        "x['token'] = '",
+        "putenv('t', 'x",
+        "proxy=a:b",
+        "echo x | sudo -S y; ",
+        "set -x -g ",
+    ):
         assert parts_of_text(text * 4000) is not None
 
 

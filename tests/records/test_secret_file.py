@@ -57,6 +57,16 @@ def test_nothing_but_that_file_holds_the_secret_and_no_one_else_may_read_it(tmp_
     assert b'"ab"' not in files["samples.jsonl"]
 
 
+@pytest.mark.parametrize("mask", [0o077, 0o022, 0o002])
+def test_other_files_follow_the_umask(tmp_path: Path, mask: int) -> None:
+    with _mask(mask):
+        _write(tmp_path / "e")
+    modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "e").iterdir() if p.is_file()}
+    assert modes.pop(SECRETS) == 0o600
+    assert {"question.json", "samples.jsonl"} <= set(modes)
+    assert set(modes.values()) == {0o666 & ~mask}
+
+
 def test_it_is_never_open_to_others_not_even_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes = []
     opened = os.open

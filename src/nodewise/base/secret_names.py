@@ -57,6 +57,13 @@ _OPEN_KEYS = _set(
     data hotkey map
     """
 )
+#: Before `key` in one word, and no key of a table: authkey is auth-key.
+_ONE_WORD = late(r"(auth|session|master|licen[cs]e|account|signing|encryption|storage|shared|app)(key)")
+#: What opens for a while, and is no secret where it stands alone: `--otp`, `--sas`, STORAGE_SAS; and whose `pat` is no pattern.
+_PASSES = _set("otp totp sas")
+_OF_PATS = _set("github gh gitlab git azure ado devops ext bitbucket jira access user my")
+#: What a number of a session looks like that opens nothing, and a pattern.
+_SESSION, _GLOB = late(r"c?\d+"), late(r"[*?^|\\\[\]]")
 #: Others, by the whole name.
 _NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
 _SWITCHES = _set("true false yes no on off none null")
@@ -80,7 +87,24 @@ _ENDS = ("password", "passwd", "passphrase", "secret", "token", "sshpass", "dbpa
 def _split(name: str) -> list[str]:
     words = [word.lower() for word in _WORDS.findall(name)]
     # what a single letter is before is an option with its value: -psecret
-    return ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
+    whole = ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
+    if not any(word.endswith(("key", "id")) for word in whole):
+        return whole
+    return [part for word in whole for part in _parts_of_word(word)]
+
+
+def _parts_of_word(word: str) -> tuple[str, ...]:
+    if (found := _ONE_WORD.fullmatch(word)) is not None:
+        return found[1], found[2]
+    return ("session", "id") if word.endswith(("sessionid", "sessid")) else (word,)
+
+
+def _is_pass(name: str, words: list[str]) -> bool:
+    """Whether it names what opens for a while, or a session: --otp, STORAGE_SAS, GITHUB_PAT, --session-id."""
+    if words[-2:] == ["session", "id"]:
+        return True
+    known = words[-1] in _PASSES or (words[-1] == "pat" and (len(words) == 1 or words[-2] in _OF_PATS))
+    return known and (len(words) > 1 or name.startswith("-"))
 
 
 def is_secret_name(name: str) -> bool:
@@ -95,6 +119,8 @@ def is_secret_name(name: str) -> bool:
     at = max((i for i, word in enumerate(words) if word in _STRONG), default=-1)
     if at >= 0:
         return not _ABOUT.intersection(words[at + 1 :])
+    if _is_pass(name, words):
+        return True
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last not in _WEAK or (last not in _ALONE and not before):
         # a word of two letters may be anything else
@@ -120,7 +146,11 @@ def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
         return _PIN.fullmatch(value) is not None
     if not is_secret_name(name) or (name == "--key" and _SORTED.fullmatch(value)):
         return False
-    strong = _STRONG.intersection(_split(name))
+    if words[-1:] in (["otp"], ["totp"]) and _NUMBER.fullmatch(value):
+        return _PIN.fullmatch(value) is not None
+    if (words[-1:] == ["id"] and _SESSION.fullmatch(value)) or (words[-1:] == ["pat"] and _GLOB.search(value)):
+        return False
+    strong = _STRONG.intersection(words)
     if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):
         return True
     # a key that is written with 64 signs may begin as a path does

@@ -21,7 +21,8 @@ class Rule:
 
     `programs` is a pattern of names. Behind one of `options` stands the secret: in the next word, behind `=` after a long
     one, attached to a short one; in the same word alone with `attached`. With `behind` only what follows that sign is a
-    secret, with `only_with` the value is one where it holds that sign. `flags` are letters that may stand before a short
+    secret, with `only_with` the value is one where it holds that sign, and with `value`, a pattern of values, its group is
+    it. `flags` are letters that may stand before a short
     option in one word. `after` is a word that has to come first, as a subcommand does. `word` is a pattern of words that
     are no options; its group is the secret.
 
@@ -35,6 +36,7 @@ class Rule:
     attached: bool = False
     behind: str = ""
     only_with: str = ""
+    value: str = ""
     flags: str = ""
     after: str = ""
     word: str = ""
@@ -47,35 +49,41 @@ class Rule:
 
 
 _CURL_FLAGS = "#0123468BafGgIiJjkLlMNnOpqRSsvZ"
+#: Whom a proxy knows, where no scheme is before it.
+_PROXY_USER = r"[^\s:@/]+:(?!//)(.+)@[^@]+"
 RULES = (
     Rule("curl", "-u --user -U --proxy-user -E --cert --proxy-cert", behind=":", flags=_CURL_FLAGS),
     Rule("curl", "-b --cookie", only_with="=", flags=_CURL_FLAGS, name="COOKIE"),
     Rule("curl", "--oauth2-bearer", name="TOKEN"),
-    Rule("https?|xhs?|hey", "-a --auth", behind=":"),
-    Rule("lftp", "-u --user", behind=","),
-    Rule("ab", "-A -P", behind=":"),
-    Rule("ab", "-C", only_with="=", name="COOKIE"),
+    Rule("curl", "-x", value=_PROXY_USER, flags=_CURL_FLAGS),
+    Rule("https?|xhs?|hey", "-a --auth", behind=":", flags="jfvhbdcIFS"),
+    Rule("lftp", "-u --user", behind=",", flags="d"),
+    Rule("ab", "-A -P", behind=":", flags="kqrlSdi"),
+    Rule("ab", "-C", only_with="=", name="COOKIE", flags="kqrlSdi"),
     # a word apart is a database, and the password is asked for
-    Rule(r"mysql\w*|mariadb[\w-]*|mydumper|myloader", "-p", attached=True),
+    Rule(r"mysql\w*|mariadb[\w-]*|mydumper|myloader", "-p", attached=True, flags="ABbCEfGHLNnoqstvXjKkQxY"),
     Rule(r"mongo\w*|cqlsh|rdesktop|ncftp\w*", "-p"),
     Rule(r"(redis|valkey|keydb)-(cli|benchmark)|memtier_benchmark", "-a"),
     Rule("memtier_benchmark", "--authenticate"),
     Rule("etcdctl", "--user", behind=":"),
     Rule("sqlcmd|bcp|isql|osql|tsql|fisql", "-P"),
     Rule("sqlplus|sqlldr|rman|expdp|impdp", word=r"(?:userid=)?[\w.$#]+/([^@\s]+)(?:@.*)?"),
-    Rule("sshpass", "-p", first=True),
+    Rule("sshpass", "-p", first=True, flags="v"),
     Rule("plink|pscp|psftp|putty", "-pw"),
-    Rule(r"ldap(search|add|modify|delete|compare|modrdn|whoami|passwd|exop)", "-w"),
-    Rule("ipmitool", "-P"),
+    Rule(r"ldap(search|add|modify|delete|compare|modrdn|whoami|passwd|exop)", "-w", flags="VCcvnutALxZMIQNWakr"),
+    Rule("ipmitool", "-P", flags="vc"),
     Rule(r"snmp(get|getnext|bulkget|walk|bulkwalk|set|table|status|trap|inform|test)", "-c -A -X"),
     Rule(r"smb(client|get|cacls|tree|cquotas)|rpcclient|net", "-U --user", behind="%"),
     Rule("xfreerdp3?|wlfreerdp3?", word=r"/p:(.+)"),
     Rule(r"mosquitto_(pub|sub|rr)", "-P"),
-    Rule("zip|unzip|zipcloak|funzip", "-P"),
+    Rule("zip", "-P", flags="0123456789ADFJSTXcdefgjklmoqruvyz@"),
+    Rule("unzip|zipcloak|funzip", "-P", flags="ABCDFGIKLMNTUVWXacfjlnopqstuvz2:^$/"),
     Rule(r"pdf\w+", "-upw -opw"),
     Rule("7z[arz]?", "-p", attached=True),
     Rule("rar|unrar", "-p -hp", attached=True),
     Rule("openssl", "-k -K"),
+    Rule("openssl", "-hmac", name="KEY"),
+    Rule("openssl", word=r"(?:hex)?key:(.+)", after="-macopt", name="KEY"),
     Rule("openssl", word=r"pass:(.+)"),
     Rule("docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl", "-p", after="login"),
     Rule("podman|buildah|skopeo", "--creds --src-creds --dest-creds", behind=":"),
@@ -101,16 +109,44 @@ RULES = (
     Rule("redis-cli|valkey-cli|keydb-cli", operand=-1, after="AUTH"),
     Rule("openssl", operand=0, after="passwd", valued="-salt -in"),
     Rule("mc", operand=3, least=4, after="set", valued="--api --path"),
+    Rule("isql", operand=2, least=3),
+    Rule("twine", "-p", after="upload"),
+    Rule("yt-dlp|youtube-dlc?", "-p -2 --twofactor"),
+    Rule("beeline", "-p"),
+    Rule("gem", "-k --key", after="push", name="API_KEY"),
+    Rule("dotnet|nuget", "-k -sk -ApiKey", after="push", name="API_KEY"),
+    Rule("nuget", operand=0, after="setApiKey", valued="-Source -ConfigFile -Verbosity", name="API_KEY"),
+    Rule("cargo", operand=0, after="login", valued="--registry --color --config -Z", name="TOKEN"),
+    Rule(
+        "ansible-vault",
+        operand=0,
+        after="encrypt_string",
+        valued="--vault-id --vault-password-file --vault-pass-file --encrypt-vault-id --name -n --stdin-name --output",
+    ),
+    Rule("qpdf", operand=0, least=3, after="--encrypt"),
+    Rule("qpdf", operand=1, least=3, after="--encrypt"),
     Rule("nmcli", "password wifi-sec.psk 802-11-wireless-security.psk"),
-    Rule("ssh-keygen", "-N -P"),
+    Rule("ssh-keygen", "-N -P", flags="qvpycleiBHL"),
     Rule("slappasswd", "-s"),
     Rule("kadmin", "-w"),
-    Rule("usermod", "-p"),
+    Rule("(user|group)(add|mod)", "-p", flags="mMrNlULDoaf"),
     Rule("kubectl", "--from-literal", behind="="),
     Rule("wandb", word=r"([0-9a-f]{40,})", after="login", name="TOKEN"),
 )
-#: What means the same in any program.
-_ANYWHERE = Rule(".*", "--auth --basic-auth --proxy-auth --creds --userpass", behind=":")
+#: What means the same in any program, with one dash or with two.
+_ANYWHERE = (
+    Rule(
+        ".*",
+        "--auth --http-auth --basic-auth --proxy-auth --login --cred --creds --userpass",
+        value=r"[^:]*:(?!//)(.+)",
+    ),
+    Rule(
+        ".*",
+        "--proxy --preproxy --http-proxy --https-proxy --proxy-server --socks5 --socks5-hostname",
+        value=_PROXY_USER,
+    ),
+)
+_OPTIONS_ANYWHERE = {option.lstrip("-"): rule for rule in _ANYWHERE for option in rule.options.split()}
 
 
 def _set(words: str) -> frozenset[str]:
@@ -136,6 +172,17 @@ _STARTING = _set(
 )
 #: What ends a command in a line for a shell.
 SEPARATORS = frozenset((";", "|", "&", "(", ")", "\n"))
+#: What writes its words into a pipe, and what reads a secret from there: a program, with one of its words.
+_WRITING = frozenset(("echo", "printf"))
+_READING = (
+    ("sudo", r"-[A-Za-z]*S[A-Za-z]*|--stdin"),
+    ("passwd|smbpasswd", r"--stdin|-[a-z]*s[a-z]*"),
+    ("chpasswd|su", ""),
+    (r".*", r"--[\w-]*(password|passphrase|token|secret|pass)-stdin|--with-token|--passphrase-fd=0"),
+    ("openssl", "stdin"),
+    ("cryptsetup", ".*"),
+    ("htpasswd", r"-[a-zA-Z]*i[a-zA-Z]*"),
+)
 #: Long options that some programs spell with one dash.
 _LONG_P = late(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint|rompt|layer).*")
 _REDIRECTION = late(r"\d*[<>]")
@@ -154,11 +201,12 @@ class Found:
 
 def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
     """Where secrets stand among the words of a command, or of several with separators between them."""
-    rules = [_ANYWHERE]
+    yield from _piped(words)
+    rules: list[Rule] = []
     begin, begun, starting, naming = 0, False, False, False
     for i, word in enumerate(words):
         if word in SEPARATORS:
-            rules, begin, begun, starting, naming = [_ANYWHERE], i, False, False, False
+            rules, begin, begun, starting, naming = [], i, False, False, False
             continue
         name = PurePosixPath(word).name
         if not (begun and word.startswith("-") and word != "--") and not _ASSIGNMENT.fullmatch(word):
@@ -170,15 +218,58 @@ def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
             # one may start the other, or be named for it
             rules += new
             for rule in new:
-                if rule.operand is not None and (at := _operand(rule, words, i)) is not None:
+                if rule.operand is not None and (at := _operand(rule, words, i)) is not None and words[at]:
                     yield Found(at, 0, len(words[at]), rule.name)
             if new:
                 continue
+        if word.startswith("-") and (anywhere := _OPTIONS_ANYWHERE.get(_name_of(word))) is not None:
+            yield from _by_rule(anywhere, words, i)
         for rule in [*rules]:
             found = list(_by_rule(rule, words, i)) if not rule.after or rule.after in words[begin:i] else []
             yield from found
             if found and rule.first:
                 rules.remove(rule)
+
+
+def _name_of(option: str) -> str:
+    return option.partition("=")[0].lstrip("-")
+
+
+def _piped(words: Sequence[str]) -> Iterator[Found]:
+    """What is written for a program that reads a secret: echo x | sudo -S y, sudo -S y <<< x."""
+    commands, begin = [], 0
+    for end in [*(i for i, word in enumerate(words) if word in SEPARATORS), len(words)]:
+        commands.append((begin, end))
+        begin = end + 1
+    for k, (begin, end) in enumerate(commands):
+        if not _reads_a_secret(words[begin:end]):
+            continue
+        for i in range(begin, end):
+            if words[i].startswith("<<<"):
+                at, start = (i, 3) if len(words[i]) > 3 else (i + 1, 0)
+                yield from _written(words, at, start) if at < end else ()
+        first, last = commands[k - 1] if k else (0, 0)
+        if k and last < len(words) and words[last] == "|" and first < last and words[first] in _WRITING:
+            plain = [i for i in range(first + 1, last) if not re.fullmatch("-[neE]+|--", words[i])]
+            # the format is none where something is put into it
+            for at in plain[1:] if words[first] == "printf" and len(plain) > 1 else plain:
+                yield from _written(words, at, 0)
+
+
+def _written(words: Sequence[str], at: int, start: int) -> Iterator[Found]:
+    end = len(words[at]) - (2 if words[at].endswith("\\n") else 0)
+    if end > start:
+        yield Found(at, start, end, "PASSWORD")
+
+
+def _reads_a_secret(command: Sequence[str]) -> bool:
+    """Whether it reads one from its standard input."""
+    names = {PurePosixPath(word).name for word in command[:4]}
+    for program, option in _READING:
+        known = program == ".*" or any(re.fullmatch(program, name) for name in names)
+        if known and (not option or any(re.fullmatch(option, word) for word in command)):
+            return True
+    return False
 
 
 @lru_cache(1000)
@@ -203,7 +294,9 @@ def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:
     if rule.word and (found := re.fullmatch(rule.word, word, re.DOTALL)) is not None:
         yield Found(i, found.start(1), found.end(1), rule.name)
     following = words[i + 1] if i + 1 < len(words) and words[i + 1] not in SEPARATORS else ""
-    for option in rule.options.split():
+    # with one dash or with two where any program may have it
+    options = [f"{word[: 1 + word.startswith('--')]}{_name_of(word)}"] if rule in _ANYWHERE else rule.options.split()
+    for option in options:
         short = len(option) == 2
         bare = option if not (short and rule.flags) else _cluster(rule, option, word)
         at, start = i, 0
@@ -219,6 +312,10 @@ def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:
             continue
         if rule.behind:
             start = words[at].find(rule.behind, start) + 1
+        if rule.value:
+            if (found := re.compile(rule.value, re.DOTALL).fullmatch(words[at], start)) is not None:
+                yield Found(at, *found.span(1), rule.name)
+            continue
         if (rule.behind and not start) or rule.only_with not in words[at][start:] or start == len(words[at]):
             continue
         yield Found(at, start, len(words[at]), rule.name)

@@ -17,6 +17,9 @@ _BEFORE_VARIABLES = ("env", "export", "-e", "-x", "-E", "--env", "--env-axis", "
 #: Behind an option another one, and no value.
 _NEXT_OPTION = late(r"--[A-Za-z].*|-[A-Za-z]", re.DOTALL)
 _ASSIGNED = late(r"(-{0,2})([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+#: What a variable's name and its value follow as two words; fish's and others' `set` may have options of its own.
+_SETTING = frozenset(("-genv", "-env", "setenv", "--setenv", "-setenv", "setx"))
+_OF_SET = late(r"-[A-Za-z]+|--(export|global|universal|local|function|unexport)")
 #: Options of one letter to which NAME=VALUE is attached: -Dpassword=x.
 _BEFORE_NAMES = frozenset("DPJVXeExocs")
 #: What no other text looks like: tokens of well-known services, signed ones (RFC 7519), private keys (RFC 7468).
@@ -25,6 +28,11 @@ _TOKENS = late(
     r"|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"
     r"|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{40,}|hvs\.[\w-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
     r"|SG\.[\w-]{16,}\.[\w-]{16,}|dckr_pat_[\w-]{20,}|dop_v1_[0-9a-f]{40,})"
+)
+#: Addresses that whoever knows them may write to: of Slack, Discord and Telegram.
+_HOOKS = late(
+    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?:[\w-]+/)*([\w-]+)"
+    r"|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([\w-]+)|api\.telegram\.org/(?:file/)?bot(\d+:[\w-]+)"
 )
 _PRIVATE_KEY = late(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(.{1,6000}?)-----END [A-Z ]{0,30}PRIVATE KEY-----", re.DOTALL
@@ -39,6 +47,8 @@ _URL_USER = late(
 )
 #: The same of drivers that write no URL: me:secret@tcp(host:1), jdbc:oracle:thin:me/secret@host.
 _DRIVER = late(r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@")
+#: Whom a proxy knows, in a variable or setting that has no scheme: https_proxy=me:secret@host.
+_PROXY = late(r"(?i:proxy)[\"']?[ \t]*[=:][ \t]*[\"']?[\w.%-]{1,100}:([^\s'\"@/]{1,300})@(?=[\w.\[])")
 #: Names in a URL's query that are those of secrets there, with the least length that tells one from another thing.
 _QUERY = {"sig": 1, "signature": 1, "auth": 1, "jwt": 1, "sas": 1, "apikey": 1, "code": 20, "key": 20}
 _IN_QUERY = late(r"[?&;]([\w.~-]+)=([^&\s#'\"<>]+)")
@@ -50,12 +60,27 @@ _HEADER_WORD = late(
     r"|(?:set-)?cookie\s*:\s*(?P<cookies>\S.*))",
     re.IGNORECASE | re.DOTALL,
 )
-#: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text, also where its quotes are escaped.
-_NAMED = late(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(?:\\{0,3}[\"'])?(?:=|[ \t]*:(?!//)[ \t]*)(\\{0,3}[\"']|\{)?")
+#: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text, also where its quotes are escaped; NAME = VALUE and
+#: of['NAME'] = VALUE as programs and their settings have it. Behind NAME= a blank ends an empty value, but before a quote.
+_NAMED = late(
+    r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(?:\\{0,3}[\"'])?"
+    r"(?:=(?:[ \t]+(?=\\{0,3}[\"']))?|[\]}]?(?P<apart>[ \t]{0,40}(?:[:?]?=(?![=~>])|=>)[ \t]*)|[ \t]*:(?!//)[ \t]*)"
+    r"(\\{0,3}[\"']|\{)?"
+)
+#: Behind an unquoted value, what shows that it is a piece of a program: f(x), a[i], a + b.
+_EXPRESSION = late(r"[\[({]|[ \t]+[-+*/%?][ \t]")
+#: A call that sets a variable: putenv("NAME", "VALUE").
+_SET_BY_CALL = late(
+    r"(?i:putenv|setenv|setdefault|setproperty|setattr)\((?:[^\W\d][\w.]*,[ \t]*)?\\{0,3}[\"']([A-Za-z_][\w.-]*)"
+    r"\\{0,3}[\"'][ \t]*,[ \t]*\\{0,3}[\"']([^\"'\\\n]+)"
+)
 _VALUE = late(r"[^\s,;&'\"(){}|<>]+")
 _ELEMENT = late(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
 #: Where to connect to, in a line of keys and values with `;` between them: a value may hold blanks, and PWD is a password.
-_CONNECTION = late(r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*")
+_CONNECTION = late(
+    r"(?:-{0,2}[A-Za-z][\w.-]{0,60}=(?=[A-Za-z][\w .+-]*[:=]))?(?:[A-Za-z][\w.+-]{0,30}:){0,3}(?://[^;=\s]*;)?"
+    r"(?P<body>\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*)"
+)
 _LONGEST_CONNECTION = 5000
 #: What a backslash takes the meaning of between double quotes.
 _ESCAPED = ('"', "\\", "$", "`")
@@ -151,9 +176,11 @@ def _of_words(words: Sequence[str], active: Sequence[Sequence[bool]], *, lines: 
 
 
 def _sets_the_next(words: Sequence[str], i: int) -> bool:
-    """Whether a word is a variable's name and the next one its value: -genv NAME VALUE, configure set NAME VALUE."""
-    before = tuple(words[max(0, i - 2) : i])
-    return before[-1:] in (("-genv",), ("-env",)) or before in (("configure", "set"), ("config", "set"))
+    """Whether a word is a variable's name and the next one its value: -genv NAME VALUE, setenv NAME VALUE, set -x NAME VALUE."""
+    at = i - 1
+    while at > 0 and i - at < 4 and _OF_SET.fullmatch(words[at]):
+        at -= 1
+    return i > 0 and (words[i - 1] in _SETTING or words[at] == "set")
 
 
 def _of_header(header: re.Match[str], literal: bool) -> list[Part]:
@@ -225,11 +252,13 @@ def _of_shell_words(text: str, active: Sequence[bool] | None) -> list[Part]:
 
 def _inside(text: str, literal: bool = False) -> Iterator[Part]:
     """Secrets that show by what stands around them, or by themselves; what is `literal` no shell reads."""
-    for pattern in (_URL, _DRIVER):
+    for pattern in (_URL, _DRIVER, _PROXY):
         for found in pattern.finditer(text):
-            group = 1 if found[1] is not None else 2
+            group = found.lastindex or 0
             if not is_reference(found[group], literal):
-                yield Part(found.start(group), found.end(group), "PASSWORD")
+                yield Part(*found.span(group), "PASSWORD")
+    for found in _HOOKS.finditer(text):
+        yield Part(*found.span(found.lastindex or 0), "TOKEN")
     for found in _URL_USER.finditer(text):
         yield Part(found.start(1), found.end(1), "TOKEN")
     for found in _HEADER.finditer(text):
@@ -252,6 +281,9 @@ def _by_name(text: str, literal: bool) -> Iterator[Part]:
         least = _QUERY.get(found[1].lower(), 1 if found[1].lower().endswith("-signature") else 0)
         if least and len(found[2]) >= least and not is_reference(found[2], literal):
             yield Part(found.start(2), found.end(2), variable_name(found[1]))
+    for found in _SET_BY_CALL.finditer(text):
+        if is_secret(found[1], found[2], literal=literal):
+            yield Part(*found.span(2), variable_name(found[1]))
     at = 0
     while (named := _NAMED.search(text, at)) is not None:
         at = named.end()
@@ -271,7 +303,7 @@ def _is_pattern(text: str, at: int) -> bool:
 
 def _value_of(text: str, named: re.Match[str]) -> tuple[int, int]:
     """From where to where a value stands: up to the quote that closes it, or to what cannot be in one."""
-    start, sign = named.end(), named[3] or ""
+    start, sign = named.end(), named[4] or ""
     if sign and sign != "{":
         closing = re.compile(rf"(?:\\[^\"'\n]|[^\\\n]){{0,4000}}?(?={re.escape(sign)})")
         if (quoted := closing.match(text, start)) is not None:
@@ -280,7 +312,7 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, int]:
     if sign == "{" and plain is not None and text[plain.end() : plain.end() + 1] == "}":
         # a parameter, and no value
         return start, start
-    if plain is None:
+    if plain is None or (named["apart"] and _EXPRESSION.search(text, start, plain.end() + 3)):
         return start, start
     # in a URL what is behind is the place in a page
     part = text.find("#", start, plain.end()) if text[named.start() - 1 : named.start()] in ("?", "&") else -1
@@ -291,12 +323,12 @@ def _of_connection(text: str, literal: bool) -> Iterator[Part]:
     if (
         ";" not in text
         or len(text) > _LONGEST_CONNECTION
-        or not _CONNECTION.fullmatch(text)
-        or not _KEY_OF_CONNECTION.search(text)
+        or (connection := _CONNECTION.fullmatch(text)) is None
+        or not _KEY_OF_CONNECTION.search(connection["body"])
     ):
         return
-    for found in _IN_CONNECTION.finditer(text):
-        name, value, start = found[1], found[2].rstrip(), found.start(2)
+    for found in _IN_CONNECTION.finditer(connection["body"]):
+        name, value, start = found[1], found[2].rstrip(), connection.start("body") + found.start(2)
         if len(value) > 2 and value[0] in "\"'{":
             value, start = value[1:-1], start + 1
         known = (value and name.upper() == "PWD") or is_secret(name, value, literal=literal)

@@ -163,7 +163,7 @@ class Writer:
         try:
             if question is not None:
                 make_directory(path)
-            self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except (OSError, StoreError) as problem:
             self._take_back_folders()
             raise problem if isinstance(problem, StoreError) else store_error(path, problem) from problem
