@@ -66,8 +66,9 @@ class Door {
 // A thread for which no signal is meant. Throws where there is none.
 std::thread quiet_thread(const std::function<void()>& run);
 
-// shm and inproc; tcp and ipc.
+// shm and inproc; tcp and ipc; ofi+tcp, ofi+shm and ofi+verbs.
 std::unique_ptr<Door> open_local_door(const Options& options, const Bell& bell);
 std::unique_ptr<Door> open_zeromq_door(const Options& options, const Bell& bell);
+std::unique_ptr<Door> open_ofi_door(const Options& options, const Bell& bell);
 
 }  // namespace nodewise::transport

@@ -59,6 +59,7 @@ struct Options {
     bool spin = false;
     bool wait_for_all = false;  // who publishes: for subscribers without room
     std::uint64_t capacity = 0, slots = 0;
+    std::uint32_t rma_from = 0;  // bytes; 0: as is good for the provider
     int (*interrupted)(void*) = nullptr;
     void* context = nullptr;
 };
