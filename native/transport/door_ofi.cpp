@@ -46,9 +46,9 @@ OfiDoor::OfiDoor(const Options& options, const Bell& bell) : Door(options, bell)
         const sockaddr_in own = options_.bind ? place_ : own_side(place_);
         source = own.sin_addr.s_addr == 0 ? "" : text_of(own);
     }
-    fabric_ = std::make_unique<Fabric>(options_.scheme, source);
+    fabric_ = Fabric::open(options_.scheme, source);
     if (local()) {
-        held_ = hold_shm(source);
+        held_ = hold_shm(shm_name_of(fabric_->name()));
     }
     thread_ = quiet_thread([this] { run(); });
 }
@@ -56,7 +56,7 @@ OfiDoor::OfiDoor(const Options& options, const Bell& bell) : Door(options, bell)
 OfiDoor::~OfiDoor() {
     if (forgotten_) {
         // the parent's, whose thread may have been at work on them when we were forked
-        (void)fabric_.release();  // NOLINT(bugprone-unused-return-value)
+        (void)new std::shared_ptr<Fabric>(std::move(fabric_));  // NOLINT(cppcoreguidelines-owning-memory)
         for (Peers* all : {&peers_, &guests_}) {
             (void)new Peers(std::move(*all));  // NOLINT(cppcoreguidelines-owning-memory)
         }
@@ -153,7 +153,7 @@ std::int64_t OfiDoor::next_moment() const {
             until(now + (10 * kMillisecond));
         }
         if (peer->ended_ns != 0) {
-            until(peer->ended_ns + kLast);
+            until(peer->ended_ns + (peer->left ? 0 : kLast));
         }
         if (peer->parting) {
             until(std::min(peer->until_ns, now + kMillisecond));
@@ -300,6 +300,7 @@ void OfiDoor::deliver(std::uint64_t cookie, Peer& peer, std::span<const std::byt
     if (frame.size() == 1) {
         if (frame[0] == static_cast<std::byte>(Word::kFarewell)) {
             say(cookie, peer, Word::kHeard);
+            peer.left = true;
         } else {
             peer.heard = true;
         }
@@ -331,7 +332,7 @@ bool OfiDoor::write_to(std::uint64_t cookie, Peer& peer) {
     bool some = begin(peer);
     const auto room = [&](std::size_t size) { return new_frame(cookie, peer, size); };
     try {
-        while (!peer.gone && !peer.parting && peer.on_way < kOnWay && peer.relay->next_frame(room)) {
+        while (!peer.gone && !peer.parting && !peer.left && peer.on_way < kOnWay && peer.relay->next_frame(room)) {
             peer.waiting.back().placed = peer.relay->placed();
             some = begin(peer) || some;
         }

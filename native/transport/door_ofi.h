@@ -67,6 +67,7 @@ class OfiDoor final : public Door {
         Region landing, source;  // what it may write; what we write from
         std::uint64_t address = 0, key = 0;  // of where we may
         std::string shm_name;
+        std::shared_ptr<Fabric> kept;  // its end, in this process, where shm does not map it a second time
 
         std::uint64_t sent = 0, expected = 0;  // frames
         std::map<std::uint64_t, Early> early;
@@ -74,6 +75,7 @@ class OfiDoor final : public Door {
         int on_way = 0;
         std::int64_t ended_ns = 0;  // when its socket did; there may still be frames
         bool heard = false;         // all that it was sent, our farewell being the last of it
+        bool left = false;          // it has taken leave, and is sent nothing more
         bool parting = false;
         bool gone = false;
         RemoteLink& link() const { return *relay->link(); }
@@ -130,7 +132,7 @@ class OfiDoor final : public Door {
     std::string address_;
     Fd listening_;
     Bell keeper_;  // of the thread
-    std::unique_ptr<Fabric> fabric_;
+    std::shared_ptr<Fabric> fabric_;
     Fd held_;  // what shm has in /dev/shm
     Peers peers_, guests_;  // by what begins their frames; guests have not greeted us yet, nor has who is called
     std::vector<std::unique_ptr<Peer>> departed_;  // whose memory may still be in use

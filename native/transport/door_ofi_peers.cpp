@@ -170,6 +170,7 @@ std::vector<std::byte> OfiDoor::name_of_end(Peer& peer, const Card& theirs) cons
     std::vector<std::byte> name = theirs.name;
     if (local()) {
         peer.shm_name = shm_name_of(name);
+        peer.kept = Fabric::find(name);
         return name;
     }
     sockaddr_in end{};
@@ -265,7 +266,7 @@ void OfiDoor::sweep() {
             peer->until_ns = now_ns() + kParting;
             begin(*peer);
         }
-        if (peer->ended_ns != 0 && now_ns() >= peer->ended_ns + kLast) {
+        if (peer->ended_ns != 0 && (peer->left || now_ns() >= peer->ended_ns + kLast)) {
             lose(*peer, "");
         }
         if (peer->parting && (peer->on_way == 0 || now_ns() >= peer->until_ns)) {
@@ -290,6 +291,7 @@ void OfiDoor::dismiss(Peers::iterator at) {
     peers_.erase(at);
     peer->landing.memory.reset();
     fabric_->remove(peer->there);
+    peer->kept.reset();
     for (const auto& [number, frame] : peer->early) {
         fabric_->receive_again(*frame.call);
     }
@@ -313,11 +315,14 @@ bool OfiDoor::take_leave() {
     if (leaving_until_ns_ == 0) {
         leaving_until_ns_ = now_ns() + kFarewell;
         for (const auto& [cookie, peer] : peers_) {
-            say(cookie, *peer, Word::kFarewell);
+            if (!peer->left) {
+                say(cookie, *peer, Word::kFarewell);
+            }
         }
     }
     return now_ns() >= leaving_until_ns_ || std::ranges::all_of(peers_, [](const auto& one) {
-               return (one.second->heard && one.second->on_way == 0) || one.second->gone;
+               const Peer& peer = *one.second;
+               return ((peer.heard || peer.left) && peer.on_way == 0) || peer.gone;
            });
 }
 

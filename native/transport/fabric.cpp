@@ -10,6 +10,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "transport/error.h"
 
@@ -46,6 +48,12 @@ class Handlers {
     std::array<struct sigaction, kSignals> before_{};
     std::array<bool, kSignals> known_{};
 };
+
+std::mutex beginning;
+bool begun_shm = false;  // below it
+
+std::mutex known_mutex;
+std::map<std::vector<std::byte>, std::weak_ptr<Fabric>> known;  // below it
 
 // The module beside this library.
 const FabricCalls* load() {
@@ -144,7 +152,14 @@ Fabric::Fabric(const std::string& scheme, const std::string& source)
         must(fi_control(&queue->fid, FI_GETWAIT, &descriptor_), "FI_GETWAIT");
     }
     fid_ep* end = nullptr;
-    must(fi_endpoint(domain, info_.get(), &end, nullptr), "fi_endpoint");
+    {
+        const std::scoped_lock lock(beginning);
+        std::optional<Handlers> kept;
+        if (scheme == "ofi+shm" && !std::exchange(begun_shm, true)) {
+            kept.emplace();  // it sets its own with its first endpoint
+        }
+        must(fi_endpoint(domain, info_.get(), &end, nullptr), "fi_endpoint");
+    }
     end_.reset(end);
     must(fi_ep_bind(end, &addresses->fid, 0), "fi_ep_bind");
     must(fi_ep_bind(end, &queue->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
@@ -156,7 +171,24 @@ Fabric::Fabric(const std::string& scheme, const std::string& source)
     add_calls(Call::Kind::kReceive, kReceives);
 }
 
+std::shared_ptr<Fabric> Fabric::open(const std::string& scheme, const std::string& source) {
+    auto opened = std::make_shared<Fabric>(scheme, source);
+    const std::scoped_lock lock(known_mutex);
+    known[opened->name_] = opened;
+    return opened;
+}
+
+std::shared_ptr<Fabric> Fabric::find(std::span<const std::byte> name) {
+    const std::scoped_lock lock(known_mutex);
+    const auto found = known.find({name.begin(), name.end()});
+    return found == known.end() ? nullptr : found->second.lock();
+}
+
 Fabric::~Fabric() {
+    {
+        const std::scoped_lock lock(known_mutex);
+        known.erase(name_);
+    }
     end_.reset();
     for (Block& block : blocks_) {
         block.region.memory.reset();

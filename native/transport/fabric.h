@@ -62,6 +62,9 @@ class Fabric {
     Fabric(const Fabric&) = delete;
     Fabric& operator=(const Fabric&) = delete;
     ~Fabric();
+    // The one of this process that has such a name, if there is one.
+    static std::shared_ptr<Fabric> find(std::span<const std::byte> name);
+    static std::shared_ptr<Fabric> open(const std::string& scheme, const std::string& source);
 
     const std::string& provider() const { return provider_; }
     const std::vector<std::byte>& name() const { return name_; }

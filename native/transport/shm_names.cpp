@@ -27,7 +27,7 @@ constexpr time_t kFresh = 5;  // seconds in which the owner may not have locked 
 
 bool is_ours(std::string_view name) {
     return name.starts_with(kPrefix) && name.size() < 100 &&
-           name.substr(kPrefix.size()).find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+           name.substr(kPrefix.size()).find_first_not_of("0123456789abcdef-:") == std::string_view::npos;
 }
 
 Fd opened(const std::string& name) {

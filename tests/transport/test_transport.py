@@ -89,10 +89,10 @@ def fresh_name():
 
 
 def fresh_address(scheme):
-    if scheme != "tcp":
+    if not scheme.endswith("tcp"):
         return f"{scheme}://{fresh_name()}"
     with socket.create_server(("127.0.0.1", 0)) as found:
-        return f"tcp://127.0.0.1:{found.getsockname()[1]}"
+        return f"{scheme}://127.0.0.1:{found.getsockname()[1]}"
 
 
 def called(programs, *words, timeout=60):
