@@ -28,13 +28,11 @@ OfiDoor::OfiDoor(const Options& options, const Bell& bell) : Door(options, bell)
     if (place_from_ == NWT_NO_RMA) {
         place_from_ = 0;
     }
-    std::string source;
     if (local()) {
         if (options_.bind) {
             listening_ = listen_at(socket_name());
         }
         sweep_shm();
-        source = new_shm_name();
     } else {
         place_ = resolve(options_.name);
         if (options_.bind) {
@@ -44,13 +42,17 @@ OfiDoor::OfiDoor(const Options& options, const Bell& bell) : Door(options, bell)
                        std::to_string(ntohs(place_.sin_port));
         }
         const sockaddr_in own = options_.bind ? place_ : own_side(place_);
-        source = own.sin_addr.s_addr == 0 ? "" : text_of(own);
+        source_ = own.sin_addr.s_addr == 0 ? "" : text_of(own);
     }
-    fabric_ = Fabric::open(options_.scheme, source);
+    open_fabric();
+    thread_ = quiet_thread([this] { run(); });
+}
+
+void OfiDoor::open_fabric() {
+    fabric_ = Fabric::open(options_.scheme, local() ? new_shm_name() : source_);
     if (local()) {
         held_ = hold_shm(shm_name_of(fabric_->name()));
     }
-    thread_ = quiet_thread([this] { run(); });
 }
 
 OfiDoor::~OfiDoor() {
@@ -102,6 +104,8 @@ void OfiDoor::run() {
             if (turn()) {
                 return;
             }
+        } catch (const Broken&) {
+            renew();
         } catch (const std::exception&) {
             // out of descriptors or memory: those who are there go on, and new ones are tried again
             next_knock_ns_ = now_ns() + kLongestGap;
@@ -352,7 +356,7 @@ bool OfiDoor::begin(Peer& peer) {
             }
         }
         while (!peer.gone && !peer.waiting.empty() && peer.waiting.front().placed.bytes == 0 &&
-               fabric_->send(*peer.waiting.front().call, peer.there)) {
+               fabric_->send(*peer.waiting.front().call, peer.there, peer.guard ? &*peer.guard : nullptr)) {
             peer.waiting.pop_front();
             some = true;
         }
@@ -366,9 +370,12 @@ bool OfiDoor::begin(Peer& peer) {
 }
 
 bool OfiDoor::begin_writing(Peer& peer, Frame& frame) {
-    const std::byte* from = peer.relay->ours().data() + frame.placed.at;
-    frame.writing = fabric_->write(*frame.call, peer.there, from, frame.placed.bytes, peer.source.described(),
-                                   peer.address + frame.placed.at, peer.key);
+    frame.writing = fabric_->write(*frame.call, peer.there, peer.guard ? &*peer.guard : nullptr,
+                                   {.from = peer.relay->ours().data() + frame.placed.at,
+                                    .bytes = frame.placed.bytes,
+                                    .described = peer.source.described(),
+                                    .address = peer.address + frame.placed.at,
+                                    .key = peer.key});
     return frame.writing;
 }
 

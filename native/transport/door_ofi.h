@@ -39,6 +39,9 @@ class OfiDoor final : public Door {
     static constexpr std::int64_t kLook = 5 * kMillisecond;         // at sockets, however much there is to do
     static constexpr std::int64_t kLongestSleep = 1000 * kMillisecond;
     static constexpr std::uint64_t kMostInFrame = 65536, kMostDescriptorsInFrame = 1024;
+    // of shm: so that a frame has 4096 bytes at most, which this provider copies at once. Of more the other side would
+    // have to say that it has it, and once it has died nobody else's would end any more.
+    static constexpr std::uint64_t kMostInShmFrame = 3072, kMostDescriptorsInShmFrame = 96;
     static constexpr std::size_t kMostShmPeers = 250;  // the provider has 256
     static constexpr int kOnWay = 8;   // frames to one peer
     static constexpr int kTurn = 64;  // looks at what has ended before others are written
@@ -67,6 +70,7 @@ class OfiDoor final : public Door {
         Region landing, source;  // what it may write; what we write from
         std::uint64_t address = 0, key = 0;  // of where we may
         std::string shm_name;
+        std::optional<Guard> guard;    // of its memory, where we write into it
         std::shared_ptr<Fabric> kept;  // its end, in this process, where shm does not map it a second time
 
         std::uint64_t sent = 0, expected = 0;  // frames
@@ -96,6 +100,7 @@ class OfiDoor final : public Door {
     void rest();
     std::int64_t next_moment() const;
     void look(std::int64_t at_most_ns);
+    void open_fabric();
     bool read();
     void ended(Call& call, std::uint64_t bytes, int error);
     void came(Call& call, std::uint64_t bytes);
@@ -118,6 +123,8 @@ class OfiDoor final : public Door {
     void refuse(std::uint64_t cookie, const Peer& peer, const std::string& reason) const;
     void offer(std::uint64_t cookie, Peer& peer);
     void accept(Peer& peer, const Offer& offered);
+    void limit(Peer& peer, std::uint64_t place_from) const;
+    void renew();
     void say(std::uint64_t cookie, Peer& peer, Word word);
     void lose(Peer& peer, const std::string& why);
     void sweep();
@@ -129,7 +136,7 @@ class OfiDoor final : public Door {
     std::string socket_name() const;
 
     sockaddr_in place_{};  // of tcp and verbs
-    std::string address_;
+    std::string address_, source_;
     Fd listening_;
     Bell keeper_;  // of the thread
     std::shared_ptr<Fabric> fabric_;

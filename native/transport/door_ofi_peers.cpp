@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who comes to a door of ofi+…, and who goes: greetings, losses, and connecting again.
 #include <sys/random.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,15 @@ std::uint64_t random_number() {
         fail_system("random numbers");
     }
     return number;
+}
+
+// Whether the kernel lets us copy between that process and ours, which is what shm writes by.
+bool may_reach(pid_t pid, std::uint64_t address) {
+    std::byte one{};
+    const iovec here{.iov_base = &one, .iov_len = 1};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it is one over there
+    const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = 1};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1;
 }
 
 }  // namespace
@@ -142,14 +152,15 @@ void OfiDoor::meet(std::uint64_t cookie, Peer& guest, const Card& theirs) {
         const Credentials who = credentials_of(guest.socket.get());
         guest.link().pid = who.pid;
         guest.process = descriptor_of_process(who.pid);
-        if (guest.descriptors.size() != 2) {
+        if (guest.descriptors.size() != 3) {
             throw Error(NWT_REFUSED, "the other side's greeting is damaged");
         }
         guest.keeper = std::make_unique<Bell>(guest.descriptors[0], std::move(guest.descriptors[1]));
         guest.fenced = !(theirs.hello.barriers && takes_part_in_barriers());
+        guest.guard.emplace(guest.descriptors[2]);
         guest.descriptors.clear();
     }
-    guest.relay->limit(kMostInFrame, kMostDescriptorsInFrame, 0);
+    limit(guest, 0);
     const std::scoped_lock lock(meeting_);
     if (shut_) {
         return;
@@ -196,7 +207,7 @@ void OfiDoor::greet(std::uint64_t cookie, const Peer& peer, const std::string& r
                     .name = fabric_->name()};
     std::vector<int> descriptors;
     if (local() && refusal.empty()) {
-        descriptors = {keeper_.fd().get(), keeper_.event().get()};
+        descriptors = {keeper_.fd().get(), keeper_.event().get(), fabric_->guard()->fd().get()};
     }
     send_packet(peer.socket.get(), encode(ours), descriptors);
 }
@@ -225,7 +236,7 @@ void OfiDoor::offer(std::uint64_t cookie, Peer& peer) {
 
 void OfiDoor::accept(Peer& peer, const Offer& offered) {
     const std::span<std::byte> ours = peer.relay->ours();
-    if (ours.empty() || place_from_ == 0) {
+    if (ours.empty() || place_from_ == 0 || (local() && !may_reach(peer.link().pid, offered.address))) {
         return;
     }
     if (fabric_->wants_local()) {
@@ -233,7 +244,12 @@ void OfiDoor::accept(Peer& peer, const Offer& offered) {
     }
     peer.address = offered.address;
     peer.key = offered.key;
-    peer.relay->limit(kMostInFrame, kMostDescriptorsInFrame, place_from_);
+    limit(peer, place_from_);
+}
+
+void OfiDoor::limit(Peer& peer, std::uint64_t place_from) const {
+    peer.relay->limit(local() ? kMostInShmFrame : kMostInFrame,
+                      local() ? kMostDescriptorsInShmFrame : kMostDescriptorsInFrame, place_from);
 }
 
 void OfiDoor::say(std::uint64_t cookie, Peer& peer, Word word) {
@@ -308,6 +324,26 @@ void OfiDoor::dismiss(Peers::iterator at) {
     }
     peer->until_ns = now_ns() + kQuiet;
     departed_.push_back(std::move(peer));
+}
+
+// Another end in place of one whose memory is of no use any more. Who was there is lost, and may come again.
+void OfiDoor::renew() {
+    const Broken problem;
+    for (const auto& [cookie, peer] : peers_) {
+        lose(*peer, problem.what());
+    }
+    peers_.clear();
+    guests_.clear();
+    departed_.clear();
+    fabric_.reset();
+    held_.reset();
+    try {
+        open_fabric();
+    } catch (const Error& error) {
+        report(Error(NWT_REFUSED, error.what()));
+        stopping_ = true;
+    }
+    hang_up();
 }
 
 // Whether all who are here have what they were sent, and we may close.

@@ -49,6 +49,25 @@ class Handlers {
     std::array<bool, kSignals> known_{};
 };
 
+// To memory that several processes write; where there is none, one is in at once.
+class Visit {
+  public:
+    explicit Visit(const Guard* guard) : guard_(guard), entry_(guard == nullptr ? Guard::Entry::kIn : guard->enter()) {}
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    ~Visit() {
+        if (guard_ != nullptr && in()) {
+            guard_->leave();
+        }
+    }
+    bool in() const { return entry_ == Guard::Entry::kIn; }
+    bool broken() const { return entry_ == Guard::Entry::kBroken; }
+
+  private:
+    const Guard* guard_;
+    Guard::Entry entry_;
+};
+
 std::mutex beginning;
 bool begun_shm = false;  // below it
 
@@ -168,6 +187,9 @@ Fabric::Fabric(const std::string& scheme, const std::string& source)
     std::size_t length = name_.size();
     must(fi_getname(&end->fid, name_.data(), &length), "fi_getname");
     name_.resize(length);
+    if (scheme == "ofi+shm") {
+        guard_.emplace();
+    }
     add_calls(Call::Kind::kReceive, kReceives);
 }
 
@@ -263,16 +285,22 @@ Call& Fabric::take() {
 
 void Fabric::give_back(Call& call) { free_.push_back(&call); }
 
-bool Fabric::send(Call& call, fi_addr_t to) {
+bool Fabric::send(Call& call, fi_addr_t to, const Guard* theirs) {
+    const Visit visit(theirs);
     call.kind = Call::Kind::kSend;
-    return begun(fi_send(end_.get(), call.frame, call.size, call.described, to, &call.context), "sending");
+    return visit.in() &&
+           begun(fi_send(end_.get(), call.frame, call.size, call.described, to, &call.context), "sending");
 }
 
-bool Fabric::write(Call& call, fi_addr_t to, const std::byte* from, std::uint64_t bytes, void* described,
-                   std::uint64_t address, std::uint64_t key) {
+bool Fabric::write(Call& call, fi_addr_t to, const Guard* theirs, const Place& place) {
+    const Visit visit(theirs);
+    if (!visit.in()) {
+        return false;
+    }
     call.kind = Call::Kind::kWrite;
-    iovec local{.iov_base = const_cast<std::byte*>(from), .iov_len = bytes};
-    fi_rma_iov remote{.addr = address, .len = bytes, .key = key};
+    iovec local{.iov_base = const_cast<std::byte*>(place.from), .iov_len = place.bytes};
+    void* described = place.described;
+    fi_rma_iov remote{.addr = place.address, .len = place.bytes, .key = place.key};
     fi_msg_rma message{};
     message.msg_iov = &local;
     message.desc = &described;
@@ -281,24 +309,41 @@ bool Fabric::write(Call& call, fi_addr_t to, const std::byte* from, std::uint64_
     message.rma_iov = &remote;
     message.rma_iov_count = 1;
     message.context = &call.context;
-    // it is there, before the other side is told
-    return begun(fi_writemsg(end_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE), "writing");
+    // it is there before the other side is told; shm has written it when the call returns, and would ask the other side
+    // to do so if it were asked for more
+    const std::uint64_t flags = FI_COMPLETION | (guard_ ? 0 : FI_DELIVERY_COMPLETE);
+    return begun(fi_writemsg(end_.get(), &message, flags), "writing");
 }
 
-void Fabric::receive_again(Call& call) {
-    call.kind = Call::Kind::kReceive;
-    must(fi_recv(end_.get(), call.frame, kFrame, call.described, FI_ADDR_UNSPEC, &call.context), "room to receive");
+// Makes room for what comes, and asks what has ended.
+ssize_t Fabric::read_once(std::span<fi_cq_msg_entry> done, fi_cq_err_entry& wrong) {
+    const Visit visit(guard());
+    if (visit.broken()) {
+        throw Broken();
+    }
+    if (!visit.in()) {
+        return -FI_EBUSY;
+    }
+    while (!unposted_.empty()) {
+        Call& call = *unposted_.back();
+        const ssize_t status =
+            fi_recv(end_.get(), call.frame, kFrame, call.described, FI_ADDR_UNSPEC, &call.context);
+        if (status == -FI_EAGAIN) {
+            break;
+        }
+        must(status, "room to receive");
+        unposted_.pop_back();
+    }
+    const ssize_t count = fi_cq_read(queue_.get(), done.data(), done.size());
+    return count == -FI_EAVAIL && fi_cq_readerr(queue_.get(), &wrong, 0) != 1 ? -FI_EAGAIN : count;
 }
 
 bool Fabric::read(const Ended& ended) {
     std::array<fi_cq_msg_entry, 32> done{};
-    const ssize_t count = fi_cq_read(queue_.get(), done.data(), done.size());
-    if (count == -FI_EAVAIL) {
-        fi_cq_err_entry wrong{};
-        if (fi_cq_readerr(queue_.get(), &wrong, 0) == 1 && wrong.op_context != nullptr) {
-            ended(*static_cast<Call*>(wrong.op_context), 0, wrong.err == 0 ? FI_EIO : wrong.err);
-        }
-        return true;
+    fi_cq_err_entry wrong{};
+    const ssize_t count = read_once(done, wrong);
+    if (count == -FI_EAVAIL && wrong.op_context != nullptr) {
+        ended(*static_cast<Call*>(wrong.op_context), 0, wrong.err == 0 ? FI_EIO : wrong.err);
     }
     for (ssize_t i = 0; i < count; ++i) {
         const fi_cq_msg_entry& one = done.at(static_cast<std::size_t>(i));
@@ -306,7 +351,7 @@ bool Fabric::read(const Ended& ended) {
             ended(*static_cast<Call*>(one.op_context), one.len, 0);
         }
     }
-    return count > 0;
+    return count > 0 || count == -FI_EAVAIL || count == -FI_EBUSY;
 }
 
 Region Fabric::share(std::byte* data, std::uint64_t bytes, bool theirs) {

@@ -13,11 +13,14 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "transport/fabric_calls.h"
+#include "transport/guard.h"
 #include "transport/segment.h"
 
 namespace nodewise::transport {
@@ -33,6 +36,12 @@ struct FidCloser {
 };
 template <typename Object>
 using Owned = std::unique_ptr<Object, FidCloser>;
+
+// Its memory was left half written by a process that died: this end is of no use any more.
+class Broken : public std::runtime_error {
+  public:
+    Broken() : std::runtime_error("the memory that libfabric's processes share was left half written by one that died") {}
+};
 
 // What libfabric works at until it says that it is done, with the memory of a frame where it has one.
 struct Call {
@@ -74,12 +83,17 @@ class Fabric {
     Call& take();  // to be sent
     void give_back(Call& call);
     // False where the provider has no room for it now. Throws Damaged where it never will.
-    bool send(Call& call, fi_addr_t to);
-    bool write(Call& call, fi_addr_t to, const std::byte* from, std::uint64_t bytes, void* described,
-               std::uint64_t address, std::uint64_t key);
-    void receive_again(Call& call);
+    bool send(Call& call, fi_addr_t to, const Guard* theirs);
+    struct Place {
+        const std::byte* from;
+        std::uint64_t bytes;
+        void* described;
+        std::uint64_t address, key;
+    };
+    bool write(Call& call, fi_addr_t to, const Guard* theirs, const Place& place);
+    void receive_again(Call& call) { unposted_.push_back(&call); }
 
-    // Whether anything has ended: each is told, with the bytes received, and an error or 0.
+    // Whether anything has ended: each is told, with the bytes received, and an error or 0. Throws Broken.
     using Ended = std::function<void(Call&, std::uint64_t, int)>;
     bool read(const Ended& ended);
 
@@ -87,6 +101,7 @@ class Fabric {
     bool wants_local() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
     Region share(std::byte* data, std::uint64_t bytes, bool theirs);
 
+    const Guard* guard() const { return guard_ ? &*guard_ : nullptr; }  // of shm
     int descriptor() const { return descriptor_; }  // -1: this provider has none
     bool may_sleep();                               // on it
 
@@ -95,6 +110,7 @@ class Fabric {
     void add_calls(Call::Kind kind, int count);
     void must(ssize_t status, const char* what) const;
     bool begun(ssize_t status, const char* what) const;
+    ssize_t read_once(std::span<fi_cq_msg_entry> done, fi_cq_err_entry& wrong);
 
     const FabricCalls& calls_;
     Info info_;
@@ -111,7 +127,8 @@ class Fabric {
         Region region;
     };
     std::vector<Block> blocks_;
-    std::vector<Call*> free_;
+    std::vector<Call*> free_, unposted_;
+    std::optional<Guard> guard_;
     std::uint64_t keys_ = 0;
     int descriptor_ = -1;
 };
