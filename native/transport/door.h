@@ -42,6 +42,7 @@ class Door {
     // In a child of a fork, where the threads are not: nothing that the parent still has is touched.
     virtual void forget() = 0;
     virtual std::string address() const { return options_.scheme + "://" + options_.name; }
+    virtual std::string provider() const { return {}; }
 
   protected:
     Shape shape() const { return {.capacity = options_.capacity, .slots = options_.slots}; }

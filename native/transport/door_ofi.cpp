@@ -45,6 +45,7 @@ OfiDoor::OfiDoor(const Options& options, const Bell& bell) : Door(options, bell)
         source_ = own.sin_addr.s_addr == 0 ? "" : text_of(own);
     }
     open_fabric();
+    provider_ = fabric_->provider();
     thread_ = quiet_thread([this] { run(); });
 }
 

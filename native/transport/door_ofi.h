@@ -26,6 +26,7 @@ class OfiDoor final : public Door {
     void finish() override;
     void forget() override;
     std::string address() const override { return address_; }
+    std::string provider() const override { return provider_; }
 
   private:
     static constexpr std::int64_t kMillisecond = 1'000'000;
@@ -136,7 +137,7 @@ class OfiDoor final : public Door {
     std::string socket_name() const;
 
     sockaddr_in place_{};  // of tcp and verbs
-    std::string address_, source_;
+    std::string address_, source_, provider_;
     Fd listening_;
     Bell keeper_;  // of the thread
     std::shared_ptr<Fabric> fabric_;

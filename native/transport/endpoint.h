@@ -33,6 +33,7 @@ struct nwt_endpoint {
     virtual void subscribe(std::string_view prefix, bool wanted) = 0;
     virtual std::uint64_t left_out() const = 0;
     virtual std::string address() const = 0;
+    virtual std::string provider() const = 0;
     // Of what is wanted (nwt_event), what is so now; an error that a call would meet is, too.
     virtual std::uint32_t ready(std::uint32_t wanted) = 0;
     virtual int descriptor() = 0;

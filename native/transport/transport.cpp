@@ -110,6 +110,18 @@ int subscribed(nwt_endpoint* endpoint, const void* prefix, std::uint64_t size, b
     });
 }
 
+int told(nwt_endpoint* endpoint, char* text, uint64_t room, std::string (nwt_endpoint::*what)() const) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && text != nullptr, "no endpoint, or no place for the text");
+        const std::string found = (endpoint->*what)();
+        if (found.size() >= room) {
+            throw Error(NWT_TOO_SMALL, "the text has " + std::to_string(found.size()) + " bytes and a zero");
+        }
+        std::memcpy(text, found.c_str(), found.size() + 1);
+        return true;
+    });
+}
+
 }  // namespace
 
 int nwt_open(const nwt_options* options, nwt_endpoint** endpoint) {
@@ -221,15 +233,11 @@ int nwt_count(nwt_endpoint* endpoint, uint64_t* left_out) {
 }
 
 int nwt_address(nwt_endpoint* endpoint, char* text, uint64_t room) {
-    return guarded(endpoint, [&] {
-        need(endpoint != nullptr && text != nullptr, "no endpoint, or no place for the address");
-        const std::string address = endpoint->address();
-        if (address.size() >= room) {
-            throw Error(NWT_TOO_SMALL, "the address has " + std::to_string(address.size()) + " bytes and a zero");
-        }
-        std::memcpy(text, address.c_str(), address.size() + 1);
-        return true;
-    });
+    return told(endpoint, text, room, &nwt_endpoint::address);
+}
+
+int nwt_provider(nwt_endpoint* endpoint, char* text, uint64_t room) {
+    return told(endpoint, text, room, &nwt_endpoint::provider);
 }
 
 int nwt_descriptor(nwt_endpoint* endpoint, int* descriptor) {

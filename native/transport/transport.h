@@ -137,6 +137,9 @@ NWT_API int nwt_count(nwt_endpoint* endpoint, uint64_t* left_out);
 /* Where it is: what was given, with the port that was found where that was 0. */
 NWT_API int nwt_address(nwt_endpoint* endpoint, char* text, uint64_t room);
 
+/* libfabric's provider that carries the messages of ofi+…, "" of other addresses. */
+NWT_API int nwt_provider(nwt_endpoint* endpoint, char* text, uint64_t room);
+
 /* A descriptor for poll(2), epoll(7) and event loops: readable while a call that does not wait (timeout 0) may have
  * something to do, until one has returned NWT_TIMED_OUT. It may be so for nothing. It is the endpoint's: not to be
  * read, written or closed. */
