@@ -20,12 +20,12 @@ struct Lengths {  // what all begins with; then come greeting, provider and name
 
 std::vector<std::byte> encode(const Card& card) {
     const std::vector<std::byte> hello = encode(card.hello);
-    const Lengths lengths{.whole = static_cast<std::uint32_t>(sizeof(Lengths) + hello.size() + card.provider.size() +
-                                                              card.name.size()),
-                          .hello = static_cast<std::uint32_t>(hello.size()),
-                          .provider = static_cast<std::uint32_t>(card.provider.size()),
-                          .name = static_cast<std::uint32_t>(card.name.size()),
-                          .cookie = card.cookie};
+    const Lengths lengths{
+        .whole = static_cast<std::uint32_t>(sizeof(Lengths) + hello.size() + card.provider.size() + card.name.size()),
+        .hello = static_cast<std::uint32_t>(hello.size()),
+        .provider = static_cast<std::uint32_t>(card.provider.size()),
+        .name = static_cast<std::uint32_t>(card.name.size()),
+        .cookie = card.cookie};
     std::vector<std::byte> bytes(sizeof lengths);
     std::memcpy(bytes.data(), &lengths, sizeof lengths);
     bytes.insert(bytes.end(), hello.begin(), hello.end());

@@ -33,24 +33,24 @@ class OfiDoor final : public Door {
     static constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
     static constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
     static constexpr std::int64_t kFarewell = 5000 * kMillisecond;  // for who is taken leave of
-    static constexpr std::int64_t kLast = 20 * kMillisecond;   // for frames that come after their socket's end
-    static constexpr std::int64_t kParting = 200 * kMillisecond;  // for the word that we end it to be on its way
-    static constexpr std::int64_t kQuiet = 5000 * kMillisecond;   // until memory of who has gone is given back
+    static constexpr std::int64_t kLast = 20 * kMillisecond;        // for frames that come after their socket's end
+    static constexpr std::int64_t kParting = 200 * kMillisecond;    // for the word that we end it to be on its way
+    static constexpr std::int64_t kQuiet = 5000 * kMillisecond;     // until memory of who has gone is given back
     static constexpr std::size_t kMostPeers = 4096, kMostGuests = 256;
-    static constexpr std::int64_t kLook = 5 * kMillisecond;         // at sockets, however much there is to do
+    static constexpr std::int64_t kLook = 5 * kMillisecond;  // at sockets, however much there is to do
     static constexpr std::int64_t kLongestSleep = 1000 * kMillisecond;
     static constexpr std::uint64_t kMostInFrame = 65536, kMostDescriptorsInFrame = 1024;
     // of shm: so that a frame has 4096 bytes at most, which this provider copies at once. Of more the other side would
     // have to say that it has it, and once it has died nobody else's would end any more.
     static constexpr std::uint64_t kMostInShmFrame = 3072, kMostDescriptorsInShmFrame = 96;
     static constexpr std::size_t kMostShmPeers = 250;  // the provider has 256
-    static constexpr int kOnWay = 8;   // frames to one peer
-    static constexpr int kTurn = 64;  // looks at what has ended before others are written
+    static constexpr int kOnWay = 8;                   // frames to one peer
+    static constexpr int kTurn = 64;                   // looks at what has ended before others are written
 
     struct Frame {  // one that goes out
         Call* call = nullptr;
-        Relay::Placed placed;    // what has to be there before
-        bool writing = false;    // that is on its way
+        Relay::Placed placed;  // what has to be there before
+        bool writing = false;  // that is on its way
     };
     struct Early {  // one that came before its turn
         Call* call;
@@ -68,7 +68,7 @@ class OfiDoor final : public Door {
         fi_addr_t there = FI_ADDR_UNSPEC;
         std::unique_ptr<Bell> keeper;  // of the thread over there, where nothing else wakes it
         bool fenced = true;
-        Region landing, source;  // what it may write; what we write from
+        Region landing, source;              // what it may write; what we write from
         std::uint64_t address = 0, key = 0;  // of where we may
         std::string shm_name;
         std::optional<Guard> guard;    // of its memory, where we write into it
@@ -141,7 +141,7 @@ class OfiDoor final : public Door {
     Fd listening_;
     Bell keeper_;  // of the thread
     std::shared_ptr<Fabric> fabric_;
-    Fd held_;  // what shm has in /dev/shm
+    Fd held_;               // what shm has in /dev/shm
     Peers peers_, guests_;  // by what begins their frames; guests have not greeted us yet, nor has who is called
     std::vector<std::unique_ptr<Peer>> departed_;  // whose memory may still be in use
     std::int64_t looked_ns_ = 0;

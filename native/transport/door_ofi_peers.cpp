@@ -228,9 +228,8 @@ void OfiDoor::offer(std::uint64_t cookie, Peer& peer) {
     }
     peer.landing = fabric_->share(theirs.data(), theirs.size(), true);
     peer.relay->allow_placing();
-    const Offer offered{.word = static_cast<std::uint64_t>(Word::kOffer),
-                        .address = peer.landing.address,
-                        .key = peer.landing.key};
+    const Offer offered{
+        .word = static_cast<std::uint64_t>(Word::kOffer), .address = peer.landing.address, .key = peer.landing.key};
     std::memcpy(new_frame(cookie, peer, sizeof offered), &offered, sizeof offered);
 }
 

@@ -326,8 +326,7 @@ ssize_t Fabric::read_once(std::span<fi_cq_msg_entry> done, fi_cq_err_entry& wron
     }
     while (!unposted_.empty()) {
         Call& call = *unposted_.back();
-        const ssize_t status =
-            fi_recv(end_.get(), call.frame, kFrame, call.described, FI_ADDR_UNSPEC, &call.context);
+        const ssize_t status = fi_recv(end_.get(), call.frame, kFrame, call.described, FI_ADDR_UNSPEC, &call.context);
         if (status == -FI_EAGAIN) {
             break;
         }
@@ -369,8 +368,7 @@ Region Fabric::share(std::byte* data, std::uint64_t bytes, bool theirs) {
     Region region;
     region.memory.reset(memory);
     region.key = fi_mr_key(memory);
-    region.address =
-        (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<std::uint64_t>(data) : 0;
+    region.address = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<std::uint64_t>(data) : 0;
     return region;
 }
 

@@ -40,7 +40,8 @@ using Owned = std::unique_ptr<Object, FidCloser>;
 // Its memory was left half written by a process that died: this end is of no use any more.
 class Broken : public std::runtime_error {
   public:
-    Broken() : std::runtime_error("the memory that libfabric's processes share was left half written by one that died") {}
+    Broken()
+        : std::runtime_error("the memory that libfabric's processes share was left half written by one that died") {}
 };
 
 // What libfabric works at until it says that it is done, with the memory of a frame where it has one.
@@ -102,8 +103,8 @@ class Fabric {
     Region share(std::byte* data, std::uint64_t bytes, bool theirs);
 
     const Guard* guard() const { return guard_ ? &*guard_ : nullptr; }  // of shm
-    int descriptor() const { return descriptor_; }  // -1: this provider has none
-    bool may_sleep();                               // on it
+    int descriptor() const { return descriptor_; }                      // -1: this provider has none
+    bool may_sleep();                                                   // on it
 
   private:
     using Info = std::unique_ptr<fi_info, void (*)(fi_info*)>;

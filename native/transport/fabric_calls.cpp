@@ -3,8 +3,8 @@
 // signals as soon as they are loaded, which no program that only uses shared memory shall meet.
 #include "transport/fabric_calls.h"
 
-extern "C" __attribute__((visibility("default"))) const nodewise::transport::FabricCalls
-    nodewise_transport_fabric_calls;
+extern "C" __attribute__((visibility("default")))
+const nodewise::transport::FabricCalls nodewise_transport_fabric_calls;
 const nodewise::transport::FabricCalls nodewise_transport_fabric_calls{
     .getinfo = fi_getinfo,
     .freeinfo = fi_freeinfo,

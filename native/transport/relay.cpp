@@ -39,8 +39,9 @@ Relay::Relay(std::shared_ptr<RemoteLink> link, Shape ours, Shape theirs, const B
     : link_(std::move(link)), tap_piece_(ours.piece()), feed_piece_(theirs.piece()), feed_capacity_(theirs.capacity) {
     static_assert(sizeof(Head) == 32);
     if (theirs.capacity > kMostCapacity || theirs.slots > kMostSlots) {
-        throw Error(NWT_REFUSED,
-                    "over sockets and libfabric the capacity is at most 1073741824 bytes, and there are at most 1048576 slots");
+        throw Error(
+            NWT_REFUSED,
+            "over sockets and libfabric the capacity is at most 1073741824 bytes, and there are at most 1048576 slots");
     }
     if (ours.slots != 0) {
         link_->out = std::make_unique<Writer>(ours);
@@ -110,8 +111,7 @@ bool Relay::next_data(const std::function<std::byte*(std::size_t)>& room) {
         return false;
     }
     const bool apart = place_from_ != 0 && bytes >= std::min(place_from_, most_bytes_ + 1);
-    const Head head{
-        .type = apart ? kPlaced : kData, .count = static_cast<std::uint32_t>(batch_.size()), .a = bytes};
+    const Head head{.type = apart ? kPlaced : kData, .count = static_cast<std::uint32_t>(batch_.size()), .a = bytes};
     std::byte* to = room(sizeof head + (8 * batch_.size()) + (apart ? 0 : bytes));
     std::memcpy(to, &head, sizeof head);
     if (!batch_.empty()) {

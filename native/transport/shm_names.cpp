@@ -61,7 +61,8 @@ std::string new_shm_name() {
 std::string shm_name_of(std::span<const std::byte> end) {
     std::string text(reinterpret_cast<const char*>(end.data()), end.size());
     const std::size_t length = text.find('\0');
-    if (length + 1 != text.size() || !text.starts_with(kScheme) || !is_ours(text.substr(kScheme.size(), length - kScheme.size()))) {
+    if (length + 1 != text.size() || !text.starts_with(kScheme) ||
+        !is_ours(text.substr(kScheme.size(), length - kScheme.size()))) {
         throw Error(NWT_REFUSED, "the other side's greeting is damaged");
     }
     return text.substr(kScheme.size(), length - kScheme.size());

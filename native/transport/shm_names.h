@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libfabric's provider shm keeps in /dev/shm has names of ours. It stays there where its process is killed; so each
-// is locked by its owner, and whose lock has gone is removed by who comes next, or by a peer that is left.
+// What libfabric's provider shm keeps in /dev/shm has names of ours. It stays there where its process is killed; so
+// each is locked by its owner, and whose lock has gone is removed by who comes next, or by a peer that is left.
 #pragma once
 
 #include <span>

@@ -89,7 +89,8 @@ nodewise::transport::Options checked_options(const nwt_options* asked) {
     }
     if (!is_scheme(options.scheme) || options.name.empty()) {
         throw Error(NWT_INVALID,
-                    "an address is shm://NAME, inproc://NAME, ipc://NAME, tcp://HOST:PORT, ofi+shm://NAME, ofi+tcp://HOST:PORT or "
+                    "an address is shm://NAME, inproc://NAME, ipc://NAME, tcp://HOST:PORT, ofi+shm://NAME, "
+                    "ofi+tcp://HOST:PORT or "
                     "ofi+verbs://HOST:PORT, not '" +
                         address + "'");
     }

@@ -320,24 +320,15 @@ void huge() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, void (*)()> all{{"arguments", arguments},
-                                                {"timeouts", timeouts},
-                                                {"loans", loans},
-                                                {"closing", closing},
-                                                {"turns", turns},
-                                                {"forks", forks},
-                                                {"sleeping", sleeping},
-                                                {"interrupts", interrupts},
-                                                {"leaks", leaks},
-                                                {"huge", huge},
-                                                {"parts", parts},
-                                                {"publishing", publishing},
-                                                {"requests", requests},
-                                                {"polling", polling},
-                                                {"versions", versions},
-                                                {"slow_subscribers", slow_subscribers},
-                                                {"crossovers", crossovers},
-                                                {"many", many}};
+    const std::map<std::string, void (*)()> all{{"arguments", arguments},   {"timeouts", timeouts},
+                                                {"loans", loans},           {"closing", closing},
+                                                {"turns", turns},           {"forks", forks},
+                                                {"sleeping", sleeping},     {"interrupts", interrupts},
+                                                {"leaks", leaks},           {"huge", huge},
+                                                {"parts", parts},           {"publishing", publishing},
+                                                {"requests", requests},     {"polling", polling},
+                                                {"versions", versions},     {"slow_subscribers", slow_subscribers},
+                                                {"crossovers", crossovers}, {"many", many}};
     if (argc < 2 || !all.contains(argv[1])) {
         return 98;
     }

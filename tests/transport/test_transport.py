@@ -4,7 +4,6 @@
 import mmap
 import os
 import random
-import re
 import resource
 import shutil
 import socket
@@ -13,13 +12,11 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
 
 import pytest
 
 from tests.transport.sides import (
-    INVALID,
     LOST,
     OK,
     PULL,
