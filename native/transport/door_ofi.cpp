@@ -287,6 +287,7 @@ void OfiDoor::deliver_in_turn(std::uint64_t cookie, Peer& peer) {
         const Early frame = next->second;
         peer.early.erase(next);
         ++peer.expected;
+        peer.waits = false;
         try {
             deliver(cookie, peer, {frame.call->frame + sizeof(Head), frame.bytes - sizeof(Head)});
         } catch (const Damaged& problem) {
@@ -306,7 +307,7 @@ void OfiDoor::deliver(std::uint64_t cookie, Peer& peer, std::span<const std::byt
         if (frame[0] == static_cast<std::byte>(Word::kFarewell)) {
             say(cookie, peer, Word::kHeard);
             peer.left = true;
-        } else {
+        } else if (frame[0] == static_cast<std::byte>(Word::kHeard)) {
             peer.heard = true;
         }
         return;
@@ -350,6 +351,9 @@ bool OfiDoor::write_to(std::uint64_t cookie, Peer& peer) {
 // What is waiting, in its order: whether anything could be begun.
 bool OfiDoor::begin(Peer& peer) {
     bool some = false;
+    if (peer.waits) {
+        return false;
+    }
     try {
         for (Frame& frame : peer.waiting) {
             if (peer.gone || (frame.placed.bytes != 0 && !frame.writing && !begin_writing(peer, frame))) {

@@ -30,7 +30,8 @@ class OfiDoor final : public Door {
 
   private:
     static constexpr std::int64_t kMillisecond = 1'000'000;
-    static constexpr std::int64_t kPatience = 1000 * kMillisecond;  // for a greeting
+    // for a greeting; on a busy machine libfabric takes its time to begin
+    static constexpr std::int64_t kPatience = 5000 * kMillisecond;
     static constexpr std::int64_t kShortestGap = 2 * kMillisecond, kLongestGap = 100 * kMillisecond;
     static constexpr std::int64_t kFarewell = 5000 * kMillisecond;  // for who is taken leave of
     static constexpr std::int64_t kLast = 20 * kMillisecond;        // for frames that come after their socket's end
@@ -78,6 +79,7 @@ class OfiDoor final : public Door {
         std::map<std::uint64_t, Early> early;
         std::deque<Frame> waiting;
         int on_way = 0;
+        bool waits = false;         // for its first frame: two that connect to each other at once end one connection
         std::int64_t ended_ns = 0;  // when its socket did; there may still be frames
         bool heard = false;         // all that it was sent, our farewell being the last of it
         bool left = false;          // it has taken leave, and is sent nothing more
@@ -87,7 +89,7 @@ class OfiDoor final : public Door {
     };
     using Peers = std::map<std::uint64_t, std::unique_ptr<Peer>>;
     // Frames of one byte, but for the offer, which says where and with which key.
-    enum class Word : std::uint8_t { kFarewell = 1, kHeard = 2, kOffer = 3 };
+    enum class Word : std::uint8_t { kFarewell = 1, kHeard = 2, kOffer = 3, kHere = 4 };
     struct Head {
         std::uint64_t cookie = 0, number = 0;
     };

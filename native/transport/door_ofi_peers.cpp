@@ -167,10 +167,14 @@ void OfiDoor::meet(std::uint64_t cookie, Peer& guest, const Card& theirs) {
     }
     if (options_.bind) {
         greet(cookie, guest, "");
+        guest.waits = true;
     }
     Peer& peer = *peers_.emplace(cookie, std::move(guests_.at(cookie))).first->second;
     knock_gap_ns_ = kShortestGap;
     arrive(peer.relay->link());
+    if (!options_.bind) {
+        say(cookie, peer, Word::kHere);
+    }
     offer(cookie, peer);
     deliver_in_turn(cookie, peer);
 }

@@ -2,6 +2,7 @@
 """Messages over libfabric: by TCP, by its shared memory, and what is said where there is no RDMA device."""
 
 import contextlib
+import mmap
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
 from pathlib import Path
 
 import pytest
@@ -286,3 +288,35 @@ def test_a_name_that_is_none_of_ours_is_never_opened(programs):
             with knock("ofi+shm", f"ofi+shm://{name}", card(provider=b"shm", name=end)) as other:
                 assert b"damaged" in other.recv(4096)
         assert pull.end().status == TIMED_OUT
+
+
+def memory(size=4096):
+    fd = os.memfd_create("made-up", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+    return fd
+
+
+def test_memory_that_a_process_left_half_written_is_replaced(programs):
+    """A word in a page tells that somebody has died at work on what libfabric has there: nobody goes in any more."""
+    name = fresh_name()
+    address = f"ofi+shm://{name}"
+    with sides(programs, ("pull", address, {"bind": 1, "count": 1000, "tolerate": 1})) as (pull,):
+        pull.until("open")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+            other.settimeout(10)
+            other.connect(f"\0nodewise-transport/ofi+shm/{os.geteuid()}/{name}")
+            ours = [memory(), os.eventfd(0), memory()]
+            end = card(provider=b"shm", name=b"fi_shm://nodewise-transport-1-a:0:0\0")
+            socket.send_fds(other, [end], ours)
+            said, theirs, _, _ = socket.recv_fds(other, 4096, 3)
+            assert b"fi_shm://nodewise-transport-" in said
+            with mmap.mmap(theirs[2], 4096) as page:
+                page[0] = 1
+            assert other.recv(1) == b"", "it ends the connection, and has another end for others"
+            for fd in (*ours, *theirs):
+                os.close(fd)
+        with sides(programs, ("push", address, {"count": 1000})) as (push,):
+            assert push.end().status == OK
+        assert pull.end().status == OK
+    assert not kept_by(pull.process.pid)
