@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "transport/shm_names.h"
 
@@ -59,11 +60,13 @@ void OfiDoor::open_fabric() {
 OfiDoor::~OfiDoor() {
     if (forgotten_) {
         // the parent's, whose thread may have been at work on them when we were forked
-        (void)new std::shared_ptr<Fabric>(std::move(fabric_));  // NOLINT(cppcoreguidelines-owning-memory)
+        (void)new (std::nothrow)
+            std::shared_ptr<Fabric>(std::move(fabric_));  // NOLINT(cppcoreguidelines-owning-memory)
         for (Peers* all : {&peers_, &guests_}) {
-            (void)new Peers(std::move(*all));  // NOLINT(cppcoreguidelines-owning-memory)
+            (void)new (std::nothrow) Peers(std::move(*all));  // NOLINT(cppcoreguidelines-owning-memory)
         }
-        (void)new std::vector<std::unique_ptr<Peer>>(std::move(departed_));  // NOLINT(cppcoreguidelines-owning-memory)
+        (void)new (std::nothrow)
+            std::vector<std::unique_ptr<Peer>>(std::move(departed_));  // NOLINT(cppcoreguidelines-owning-memory)
         return;
     }
     if (thread_.joinable()) {

@@ -27,24 +27,24 @@ constexpr std::size_t kQueued = 128;  // calls of each kind that a provider has 
 class Handlers {
   public:
     Handlers() {
-        for (int signal = 1; signal < kSignals; ++signal) {
-            known_.at(signal) = sigaction(signal, nullptr, &before_.at(signal)) == 0;
+        for (std::size_t signal = 1; signal < kSignals; ++signal) {
+            known_.at(signal) = sigaction(static_cast<int>(signal), nullptr, &before_.at(signal)) == 0;
         }
     }
     Handlers(const Handlers&) = delete;
     Handlers& operator=(const Handlers&) = delete;
     ~Handlers() {
-        for (int signal = 1; signal < kSignals; ++signal) {
+        for (std::size_t signal = 1; signal < kSignals; ++signal) {
             struct sigaction now{};
-            if (known_.at(signal) && sigaction(signal, nullptr, &now) == 0 &&
+            if (known_.at(signal) && sigaction(static_cast<int>(signal), nullptr, &now) == 0 &&
                 now.sa_handler != before_.at(signal).sa_handler) {
-                sigaction(signal, &before_.at(signal), nullptr);
+                sigaction(static_cast<int>(signal), &before_.at(signal), nullptr);
             }
         }
     }
 
   private:
-    static constexpr int kSignals = 65;
+    static constexpr std::size_t kSignals = 65;
     std::array<struct sigaction, kSignals> before_{};
     std::array<bool, kSignals> known_{};
 };
@@ -99,8 +99,9 @@ const FabricCalls* load() {
 }
 
 // Named in full, so that both sides come to the same, whatever else there is.
-const std::map<std::string, std::string, std::less<>> kProviders{
-    {"ofi+tcp", "tcp;ofi_rxm"}, {"ofi+shm", "shm"}, {"ofi+verbs", "verbs;ofi_rxm"}};
+const char* provider_of(const std::string& scheme) {
+    return scheme == "ofi+shm" ? "shm" : (scheme == "ofi+verbs" ? "verbs;ofi_rxm" : "tcp;ofi_rxm");
+}
 
 std::string missing(const std::string& scheme, const std::string& source, const std::string& provider) {
     if (scheme == "ofi+verbs") {
@@ -127,7 +128,7 @@ const FabricCalls& libfabric(const std::string& scheme) {
 }
 
 Fabric::Fabric(const std::string& scheme, const std::string& source)
-    : calls_(libfabric(scheme)), info_(nullptr, calls_.freeinfo), provider_(kProviders.at(scheme)) {
+    : calls_(libfabric(scheme)), info_(nullptr, calls_.freeinfo), provider_(provider_of(scheme)) {
     const Info hints(calls_.dupinfo(nullptr), calls_.freeinfo);
     hints->ep_attr->type = FI_EP_RDM;
     hints->caps = FI_MSG | FI_RMA;
@@ -358,9 +359,9 @@ Region Fabric::share(std::byte* data, std::uint64_t bytes, bool theirs) {
     if (theirs && getrandom(&key, sizeof key, 0) != sizeof key) {
         fail_system("random numbers");
     }
-    const std::size_t known = info_->domain_attr->mr_key_size;
-    if (known < sizeof key) {
-        key &= (std::uint64_t{1} << (8 * known)) - 1;
+    const std::size_t key_bytes = info_->domain_attr->mr_key_size;
+    if (key_bytes < sizeof key) {
+        key &= (std::uint64_t{1} << (8 * key_bytes)) - 1;
     }
     fid_mr* memory = nullptr;
     const std::uint64_t use = theirs ? FI_REMOTE_WRITE : FI_SEND | FI_RECV | FI_WRITE;
