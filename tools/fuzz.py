@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Feed each native parser with what libFuzzer makes up, under the address and undefined-behaviour sanitizers.
 
-    ./dev sanitize fuzz [request capture system machine places worker isolation greeting ring frames] [--seconds 600] [--keep]
+    ./dev sanitize fuzz [request capture system machine places worker isolation greeting card ring frames] [--seconds 600] [--keep]
 
 Each target runs for so many seconds, from native/fuzz/corpus/TARGET; an input that breaks one is kept below build/fuzz and
 named. With --keep what it found worth keeping goes into that corpus, as few and as small as they can be.

@@ -66,7 +66,7 @@ struct Memory {
 class Endpoint {
   public:
     Endpoint(int pattern, const std::string& address, bool bind, bool spin, std::uint32_t slots, std::uint64_t capacity,
-             bool wait_for_all) {
+             bool wait_for_all, std::uint32_t rma_from) {
         nwt_options options{};
         options.size = sizeof options;
         options.pattern = pattern;
@@ -76,6 +76,7 @@ class Endpoint {
         options.slots = slots;
         options.capacity = capacity;
         options.full = wait_for_all ? NWT_WAIT : NWT_DROP;
+        options.rma_from = rma_from;
         options.interrupted = interrupted;
         int status = NWT_OK;
         {
@@ -188,6 +189,12 @@ class Endpoint {
     std::string address() {
         std::array<char, 4096> text{};
         call([&] { return nwt_address(endpoint_, text.data(), text.size()); });
+        return text.data();
+    }
+
+    std::string provider() {
+        std::array<char, 256> text{};
+        call([&] { return nwt_provider(endpoint_, text.data(), text.size()); });
         return text.data();
     }
 
@@ -333,7 +340,7 @@ PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
 NB_MODULE(_core, module) {
     nb::class_<Memory>(module, "Memory", nb::type_slots(memory_slots));
     nb::class_<Endpoint>(module, "Endpoint")
-        .def(nb::init<int, const std::string&, bool, bool, std::uint32_t, std::uint64_t, bool>())
+        .def(nb::init<int, const std::string&, bool, bool, std::uint32_t, std::uint64_t, bool, std::uint32_t>())
         .def("send", &Endpoint::send)
         .def("send_parts", &Endpoint::send_parts)
         .def("receive", &Endpoint::receive)
@@ -346,6 +353,7 @@ NB_MODULE(_core, module) {
         .def("subscribe", &Endpoint::subscribe)
         .def("left_out", &Endpoint::left_out)
         .def("address", &Endpoint::address)
+        .def("provider", &Endpoint::provider)
         .def("descriptor", &Endpoint::descriptor)
         .def("wait_peers", &Endpoint::wait_peers)
         .def("close", &Endpoint::close)

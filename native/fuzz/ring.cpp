@@ -77,6 +77,7 @@ std::unique_ptr<Door> open_local_door(const Options& options, const Bell& bell) 
 }
 
 std::unique_ptr<Door> open_zeromq_door(const Options& /*options*/, const Bell& /*bell*/) { std::abort(); }
+std::unique_ptr<Door> open_ofi_door(const Options& /*options*/, const Bell& /*bell*/) { std::abort(); }
 
 }  // namespace nodewise::transport
 

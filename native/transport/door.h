@@ -42,6 +42,7 @@ class Door {
     // In a child of a fork, where the threads are not: nothing that the parent still has is touched.
     virtual void forget() = 0;
     virtual std::string address() const { return options_.scheme + "://" + options_.name; }
+    virtual std::string provider() const { return {}; }
 
   protected:
     Shape shape() const { return {.capacity = options_.capacity, .slots = options_.slots}; }
@@ -66,8 +67,9 @@ class Door {
 // A thread for which no signal is meant. Throws where there is none.
 std::thread quiet_thread(const std::function<void()>& run);
 
-// shm and inproc; tcp and ipc.
+// shm and inproc; tcp and ipc; ofi+tcp, ofi+shm and ofi+verbs.
 std::unique_ptr<Door> open_local_door(const Options& options, const Bell& bell);
 std::unique_ptr<Door> open_zeromq_door(const Options& options, const Bell& bell);
+std::unique_ptr<Door> open_ofi_door(const Options& options, const Bell& bell);
 
 }  // namespace nodewise::transport

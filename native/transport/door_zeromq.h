@@ -51,7 +51,7 @@ class ZeromqDoor final : public Door {
     void read_monitor();
     void happened(int event, int fd);
     void meet(const std::string& id, int fd, std::span<const std::byte> frame, const std::string& place);
-    std::shared_ptr<RemoteLink> make_link(const Hello& theirs, const std::string& place, std::unique_ptr<Relay>& relay);
+    std::unique_ptr<Relay> make_relay(const Hello& theirs, const std::string& place);
     bool write();
     bool write_to(Peer& peer);
     bool send(const std::string& id, Message& frame);

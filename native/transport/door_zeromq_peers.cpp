@@ -23,24 +23,16 @@ void ZeromqDoor::happened(int event, int fd) {
     }
 }
 
-std::shared_ptr<RemoteLink> ZeromqDoor::make_link(const Hello& theirs, const std::string& place,
-                                                  std::unique_ptr<Relay>& relay) {
-    if (!theirs.refusal.empty()) {
-        throw Error(NWT_REFUSED, "the other side refuses: " + theirs.refusal);
-    }
-    check_pattern(theirs.pattern);
-    if ((theirs.shape.slots != 0) != writes(theirs.pattern)) {
-        throw Error(NWT_REFUSED, "the other side's greeting is damaged");
+std::unique_ptr<Relay> ZeromqDoor::make_relay(const Hello& theirs, const std::string& place) {
+    if (theirs.refusal.empty()) {
+        check_pattern(theirs.pattern);
     }
     if (peers_.size() >= kMostPeers) {
         throw Error(NWT_REFUSED, "it has 4096 peers, and has no more");
     }
-    auto link = std::make_shared<RemoteLink>();
-    link->pid = theirs.pid;
-    link->place = place;
-    relay = std::make_unique<Relay>(link, writes(options_.pattern) ? shape() : Shape{}, theirs.shape, keeper_);
-    link->serial = ++serial_;
-    return link;
+    auto relay = Relay::meet(theirs, place, writes(options_.pattern) ? shape() : Shape{}, keeper_);
+    relay->link()->serial = ++serial_;
+    return relay;
 }
 
 // Who has not greeted us yet.
@@ -51,9 +43,8 @@ void ZeromqDoor::meet(const std::string& id, int fd, std::span<const std::byte> 
     }
     calling_until_ns_ = 0;
     try {
-        std::unique_ptr<Relay> relay;
-        const Hello theirs = decode(frame);
-        const std::shared_ptr<RemoteLink> link = make_link(theirs, place, relay);
+        std::unique_ptr<Relay> relay = make_relay(decode(frame), place);
+        const std::shared_ptr<RemoteLink> link = relay->link();
         const std::scoped_lock lock(meeting_);
         if (shut_) {
             return;

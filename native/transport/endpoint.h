@@ -33,6 +33,7 @@ struct nwt_endpoint {
     virtual void subscribe(std::string_view prefix, bool wanted) = 0;
     virtual std::uint64_t left_out() const = 0;
     virtual std::string address() const = 0;
+    virtual std::string provider() const = 0;
     // Of what is wanted (nwt_event), what is so now; an error that a call would meet is, too.
     virtual std::uint32_t ready(std::uint32_t wanted) = 0;
     virtual int descriptor() = 0;
@@ -59,6 +60,7 @@ struct Options {
     bool spin = false;
     bool wait_for_all = false;  // who publishes: for subscribers without room
     std::uint64_t capacity = 0, slots = 0;
+    std::uint32_t rma_from = 0;  // bytes; 0: as is good for the provider
     int (*interrupted)(void*) = nullptr;
     void* context = nullptr;
 };

@@ -14,7 +14,7 @@ namespace nodewise::transport {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'n', 'o', 'd', 'e', 'w', 'i', 's', 'e'};
-constexpr std::size_t kMostText = 512, kMostDescriptors = 3;
+constexpr std::size_t kMostText = 512, kMostDescriptors = 3, kMostPacket = 1536;
 
 struct Fixed {  // what each packet begins with
     std::array<char, 8> magic = kMagic;
@@ -121,7 +121,7 @@ void send_packet(int socket, std::span<const std::byte> bytes, std::span<const i
 
 std::optional<Packet> receive_packet(int socket) {
     Packet packet;
-    packet.bytes.resize(sizeof(Fixed) + kMostText + 1);
+    packet.bytes.resize(kMostPacket);
     iovec data{.iov_base = packet.bytes.data(), .iov_len = packet.bytes.size()};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kMostDescriptors * sizeof(int))> space{};
     msghdr message{};

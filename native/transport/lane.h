@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "transport/error.h"
 #include "transport/segment.h"
@@ -81,6 +82,8 @@ class Writer {
 
     // Where the next bytes go, in one piece.
     std::byte* at() const { return data_.data() + (position_ & mask_); }
+    // All of them: the ring twice in a row.
+    std::span<std::byte> memory() const { return {data_.data(), 2 * shape_.capacity}; }
 
     // Shows what was written there; `ends`: the message ends with it.
     void show(std::uint64_t descriptor, std::uint64_t bytes, bool ends) {
@@ -140,6 +143,7 @@ class Reader {
         return valid(bits);
     }
     const std::byte* at() const { return data_.data() + (position_ & mask_); }
+    std::uint64_t offset() const { return position_ & mask_; }  // of at()
 
     // Goes behind one descriptor and its bytes, which stay ours until give_back.
     void advance(std::uint64_t bytes, bool ends) {

@@ -20,7 +20,7 @@ std::unique_ptr<Door> open_door(const Options& options, const Bell& bell) {
     if (options.scheme == "shm" || options.scheme == "inproc") {
         return open_local_door(options, bell);
     }
-    return open_zeromq_door(options, bell);
+    return options.scheme.starts_with("ofi+") ? open_ofi_door(options, bell) : open_zeromq_door(options, bell);
 }
 
 }  // namespace

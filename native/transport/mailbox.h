@@ -36,6 +36,7 @@ class Mailbox final : public Endpoint {
     void subscribe(std::string_view prefix, bool wanted) override;
     std::uint64_t left_out() const override { return left_out_; }
     std::string address() const override { return door_->address(); }
+    std::string provider() const override { return door_->provider(); }
     std::uint32_t ready(std::uint32_t wanted) override;
     int descriptor() override;
     void arm() override { waiter_.bell().announce_on_event(); }

@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "frames hold numbers a
 
 namespace {
 
-enum : std::uint32_t { kData = 1, kProgress = 2 };
+enum : std::uint32_t { kData = 1, kProgress = 2, kPlaced = 3 };
 
 // Bytes in the ring of what a descriptor stands for.
 std::uint64_t bytes_of(Descriptor descriptor, std::uint64_t piece) {
@@ -39,8 +39,9 @@ Relay::Relay(std::shared_ptr<RemoteLink> link, Shape ours, Shape theirs, const B
     : link_(std::move(link)), tap_piece_(ours.piece()), feed_piece_(theirs.piece()), feed_capacity_(theirs.capacity) {
     static_assert(sizeof(Head) == 32);
     if (theirs.capacity > kMostCapacity || theirs.slots > kMostSlots) {
-        throw Error(NWT_REFUSED,
-                    "over tcp and ipc the capacity is at most 1073741824 bytes, and there are at most 1048576 slots");
+        throw Error(
+            NWT_REFUSED,
+            "over sockets and libfabric the capacity is at most 1073741824 bytes, and there are at most 1048576 slots");
     }
     if (ours.slots != 0) {
         link_->out = std::make_unique<Writer>(ours);
@@ -57,26 +58,48 @@ Relay::Relay(std::shared_ptr<RemoteLink> link, Shape ours, Shape theirs, const B
     link_->fenced = !takes_part_in_barriers();
 }
 
+std::unique_ptr<Relay> Relay::meet(const Hello& theirs, const std::string& place, Shape ours, const Bell& keeper) {
+    if (!theirs.refusal.empty()) {
+        throw Error(NWT_REFUSED, "the other side refuses: " + theirs.refusal);
+    }
+    if ((theirs.shape.slots != 0) != writes(theirs.pattern)) {
+        throw Error(NWT_REFUSED, "the other side's greeting is damaged");
+    }
+    auto link = std::make_shared<RemoteLink>();
+    link->pid = theirs.pid;
+    link->place = place;
+    return std::make_unique<Relay>(std::move(link), ours, theirs.shape, keeper);
+}
+
+void Relay::limit(std::uint64_t bytes, std::uint64_t descriptors, std::uint64_t from) {
+    most_bytes_ = std::min(bytes, kMostBytes);
+    most_descriptors_ = std::min(descriptors, kMostDescriptors);
+    place_from_ = from;
+}
+
 bool Relay::next_frame(const std::function<std::byte*(std::size_t)>& room) {
     return (tap_ && next_data(room)) || (feed_ && next_progress(room));
 }
 
-// Descriptors, and the bytes that belong to them as they lie in the ring; of one that is too long for a frame the bytes
-// go ahead.
+// Descriptors, and the bytes that belong to them as they lie in the ring, in the frame or already there; of one that is
+// too long for a frame the bytes go ahead.
 bool Relay::next_data(const std::function<std::byte*(std::size_t)>& room) {
     const std::byte* from = tap_->at() + sent_ahead_;
+    const std::uint64_t at = tap_->offset() + sent_ahead_;
+    const std::uint64_t most = place_from_ == 0 ? most_bytes_ : kMostBytes;
     std::uint64_t bytes = 0;
     batch_.clear();
+    placed_ = {};
     Descriptor next;
-    while (batch_.size() < kMostDescriptors && tap_->next(next)) {
+    while (batch_.size() < most_descriptors_ && tap_->next(next)) {
         const std::uint64_t size = bytes_of(next, tap_piece_);
         const std::uint64_t more = lines(size) - sent_ahead_;
-        if (bytes + more > kMostBytes) {
+        if (bytes + more > most) {
             if (!batch_.empty()) {
                 break;
             }
-            sent_ahead_ += kMostBytes;
-            bytes = kMostBytes;
+            sent_ahead_ += most;
+            bytes = most;
             break;
         }
         bytes += more;
@@ -87,13 +110,16 @@ bool Relay::next_data(const std::function<std::byte*(std::size_t)>& room) {
     if (bytes == 0 && batch_.empty()) {
         return false;
     }
-    const Head head{.type = kData, .count = static_cast<std::uint32_t>(batch_.size()), .a = bytes};
-    std::byte* to = room(sizeof head + (8 * batch_.size()) + bytes);
+    const bool apart = place_from_ != 0 && bytes >= std::min(place_from_, most_bytes_ + 1);
+    const Head head{.type = apart ? kPlaced : kData, .count = static_cast<std::uint32_t>(batch_.size()), .a = bytes};
+    std::byte* to = room(sizeof head + (8 * batch_.size()) + (apart ? 0 : bytes));
     std::memcpy(to, &head, sizeof head);
     if (!batch_.empty()) {
         std::memcpy(to + sizeof head, batch_.data(), 8 * batch_.size());
     }
-    if (bytes != 0) {
+    if (apart) {
+        placed_ = {.at = at, .bytes = bytes};
+    } else if (bytes != 0) {
         std::memcpy(to + sizeof head + (8 * batch_.size()), from, bytes);
     }
     return true;
@@ -107,6 +133,7 @@ bool Relay::next_progress(const std::function<std::byte*(std::size_t)>& room) {
     }
     told_ = seen;
     told_closed_ = closed;
+    placed_ = {};
     const Head head{.type = kProgress, .count = closed ? 1U : 0U, .a = seen.taken, .b = seen.freed, .c = seen.messages};
     std::memcpy(room(sizeof head), &head, sizeof head);
     return true;
@@ -118,7 +145,7 @@ void Relay::accept(std::span<const std::byte> frame) {
         throw Damaged("it has sent what is no frame");
     }
     std::memcpy(&head, frame.data(), sizeof head);
-    if (head.type == kData && feed_) {
+    if ((head.type == kData || (head.type == kPlaced && may_place_)) && feed_) {
         accept_data(head, frame.subspan(sizeof head));
     } else if (head.type == kProgress && tap_ && frame.size() == sizeof head) {
         accept_progress(head);
@@ -129,14 +156,15 @@ void Relay::accept(std::span<const std::byte> frame) {
 
 void Relay::accept_data(const Head& head, std::span<const std::byte> rest) {
     const std::uint64_t first = 8 * std::uint64_t{head.count};
-    if (head.a > kMostBytes || head.count > kMostDescriptors || rest.size() != first + head.a || head.a % 64 != 0) {
+    const std::uint64_t here = head.type == kData ? head.a : 0;
+    if (head.a > kMostBytes || head.count > kMostDescriptors || rest.size() != first + here || head.a % 64 != 0) {
         throw Damaged("it has sent a frame of another length than it says");
     }
     if (!feed_->room(head.count, come_ahead_ + head.a)) {
         throw Damaged("it has sent more than there is room for");
     }
-    if (head.a != 0) {
-        std::memcpy(feed_->at() + come_ahead_, rest.data() + first, head.a);
+    if (here != 0) {
+        std::memcpy(feed_->at() + come_ahead_, rest.data() + first, here);
     }
     come_ahead_ += head.a;
     for (std::uint64_t at = 0; at < first; at += 8) {

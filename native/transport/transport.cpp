@@ -56,7 +56,8 @@ void need(bool right, const char* what) {
 constexpr std::uint32_t kFirstOptions = offsetof(nwt_options, full);  // of the first version of transport.h
 
 bool is_scheme(const std::string& scheme) {
-    return scheme == "shm" || scheme == "inproc" || scheme == "tcp" || scheme == "ipc";
+    return scheme == "shm" || scheme == "inproc" || scheme == "tcp" || scheme == "ipc" || scheme == "ofi+tcp" ||
+           scheme == "ofi+shm" || scheme == "ofi+verbs";
 }
 
 nodewise::transport::Options checked_options(const nwt_options* asked) {
@@ -67,7 +68,7 @@ nodewise::transport::Options checked_options(const nwt_options* asked) {
     need(given.pattern >= NWT_PUSH && given.pattern <= NWT_REPLY, "the pattern is one of enum nwt_pattern");
     need(given.waiting == NWT_BLOCK || given.waiting == NWT_SPIN, "the waiting is NWT_BLOCK or NWT_SPIN");
     need(given.bind == 0 || given.bind == 1, "bind is 0 or 1");
-    need((given.full == NWT_DROP || given.full == NWT_WAIT) && given.zero == 0, "full is NWT_DROP or NWT_WAIT");
+    need(given.full == NWT_DROP || given.full == NWT_WAIT, "full is NWT_DROP or NWT_WAIT");
     need(given.address != nullptr, "no address");
     nodewise::transport::Options options{.pattern = given.pattern,
                                          .scheme = {},
@@ -77,6 +78,7 @@ nodewise::transport::Options checked_options(const nwt_options* asked) {
                                          .wait_for_all = given.full == NWT_WAIT,
                                          .capacity = given.capacity == 0 ? 4 << 20 : given.capacity,
                                          .slots = given.slots == 0 ? 8192 : given.slots,
+                                         .rma_from = given.rma_from,
                                          .interrupted = given.interrupted,
                                          .context = given.context};
     const std::string address = given.address;
@@ -87,7 +89,10 @@ nodewise::transport::Options checked_options(const nwt_options* asked) {
     }
     if (!is_scheme(options.scheme) || options.name.empty()) {
         throw Error(NWT_INVALID,
-                    "an address is shm://NAME, inproc://NAME, ipc://NAME or tcp://HOST:PORT, not '" + address + "'");
+                    "an address is shm://NAME, inproc://NAME, ipc://NAME, tcp://HOST:PORT, ofi+shm://NAME, "
+                    "ofi+tcp://HOST:PORT or "
+                    "ofi+verbs://HOST:PORT, not '" +
+                        address + "'");
     }
     need(nodewise::transport::Shape{.capacity = options.capacity, .slots = options.slots}.valid(),
          "the capacity is a power of two from 4096 to 68719476736, the slots one from 2 to 16777216");
@@ -102,6 +107,18 @@ int subscribed(nwt_endpoint* endpoint, const void* prefix, std::uint64_t size, b
     return guarded(endpoint, [&] {
         need(endpoint != nullptr && (prefix != nullptr || size == 0), "no endpoint, or no prefix");
         endpoint->subscribe({static_cast<const char*>(prefix), static_cast<std::size_t>(size)}, wanted);
+        return true;
+    });
+}
+
+int told(nwt_endpoint* endpoint, char* text, uint64_t room, std::string (nwt_endpoint::*what)() const) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && text != nullptr, "no endpoint, or no place for the text");
+        const std::string found = (endpoint->*what)();
+        if (found.size() >= room) {
+            throw Error(NWT_TOO_SMALL, "the text has " + std::to_string(found.size()) + " bytes and a zero");
+        }
+        std::memcpy(text, found.c_str(), found.size() + 1);
         return true;
     });
 }
@@ -217,15 +234,11 @@ int nwt_count(nwt_endpoint* endpoint, uint64_t* left_out) {
 }
 
 int nwt_address(nwt_endpoint* endpoint, char* text, uint64_t room) {
-    return guarded(endpoint, [&] {
-        need(endpoint != nullptr && text != nullptr, "no endpoint, or no place for the address");
-        const std::string address = endpoint->address();
-        if (address.size() >= room) {
-            throw Error(NWT_TOO_SMALL, "the address has " + std::to_string(address.size()) + " bytes and a zero");
-        }
-        std::memcpy(text, address.c_str(), address.size() + 1);
-        return true;
-    });
+    return told(endpoint, text, room, &nwt_endpoint::address);
+}
+
+int nwt_provider(nwt_endpoint* endpoint, char* text, uint64_t room) {
+    return told(endpoint, text, room, &nwt_endpoint::provider);
 }
 
 int nwt_descriptor(nwt_endpoint* endpoint, int* descriptor) {

@@ -22,6 +22,8 @@ extern "C" {
 #define NWT_MAX_PARTS 1024               /* parts of a message */
 #define NWT_MAX_TOPIC 4096               /* bytes of what is subscribed to */
 
+#define NWT_NO_RMA ((uint32_t)-1)
+
 enum nwt_status {
     NWT_OK = 0,
     NWT_TIMED_OUT = 1, /* nothing was sent, nothing was received */
@@ -60,7 +62,8 @@ typedef struct nwt_options {
     uint32_t size; /* sizeof(nwt_options) */
     int32_t pattern;
     /* shm://NAME: processes of one user; inproc://NAME: threads of one process; tcp://HOST:PORT and ipc://NAME, by
-     * ZeroMQ: other machines, and processes of one user. HOST may be * and PORT 0 where it binds (nwt_address). */
+     * ZeroMQ: other machines, and processes of one user; ofi+tcp://HOST:PORT, ofi+verbs://HOST:PORT and ofi+shm://NAME,
+     * by libfabric: the same, verbs by remote memory access. HOST may be * and PORT 0 where it binds (nwt_address). */
     const char* address;
     int32_t bind; /* 1: others connect to it; 0: it connects, and again where its peer is gone */
     int32_t waiting;
@@ -70,7 +73,9 @@ typedef struct nwt_options {
     int (*interrupted)(void* context);
     void* context;
     int32_t full; /* of who publishes */
-    int32_t zero; /* is 0 */
+    /* Of ofi+…: from so many bytes on they are written into the other side's memory, and less is sent as a message;
+     * NWT_NO_RMA: all is sent. 0: as is good for the provider. */
+    uint32_t rma_from;
 } nwt_options;
 
 typedef struct nwt_part {
@@ -131,6 +136,9 @@ NWT_API int nwt_count(nwt_endpoint* endpoint, uint64_t* left_out);
 
 /* Where it is: what was given, with the port that was found where that was 0. */
 NWT_API int nwt_address(nwt_endpoint* endpoint, char* text, uint64_t room);
+
+/* libfabric's provider that carries the messages of ofi+…, "" of other addresses. */
+NWT_API int nwt_provider(nwt_endpoint* endpoint, char* text, uint64_t room);
 
 /* A descriptor for poll(2), epoll(7) and event loops: readable while a call that does not wait (timeout 0) may have
  * something to do, until one has returned NWT_TIMED_OUT. It may be so for nothing. It is the endpoint's: not to be

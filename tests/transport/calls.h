@@ -120,3 +120,4 @@ void requests();
 void polling();
 void versions();
 void many();
+void crossovers();

@@ -274,3 +274,25 @@ void many() {
     sending.join();
     pair.close();
 }
+
+// Messages of ofi+… below and above the size from which they are written into the other side's memory.
+void crossovers() {
+    for (const std::uint32_t from : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{5000}, NWT_NO_RMA}) {
+        const std::string where = address();
+        nwt_options out = wanted(NWT_PUSH, where, false);
+        out.rma_from = from;
+        nwt_endpoint* pull = opened(NWT_PULL, where, true);
+        nwt_endpoint* push = nullptr;
+        HOLDS(nwt_open(&out, &push) == NWT_OK);
+        std::thread sending([&] {
+            for (const std::size_t size : {0, 1, 64, 3000, 3100, 4999, 5001, 70000, 700001}) {
+                send(push, std::string(size, static_cast<char>('a' + (size % 26))));
+            }
+        });
+        for (const std::size_t size : {0, 1, 64, 3000, 3100, 4999, 5001, 70000, 700001}) {
+            HOLDS(receive(pull) == std::string(size, static_cast<char>('a' + (size % 26))));
+        }
+        sending.join();
+        close_all({push, pull});
+    }
+}

@@ -4,7 +4,6 @@
 import mmap
 import os
 import random
-import re
 import resource
 import shutil
 import socket
@@ -13,91 +12,28 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
-from itertools import count
-from pathlib import Path
 
 import pytest
 
-from nodewise.base.native import native_path
+from tests.transport.sides import (
+    LOST,
+    OK,
+    PULL,
+    PUSH,
+    REFUSED,
+    SYSTEM,
+    TAKEN,
+    TIMED_OUT,
+    Side,
+    called,
+    fresh_address,
+    fresh_name,
+    kill_one_side,
+    sides,
+)
 
-HERE = Path(__file__).parent
 EXPLORE = os.environ.get("NODEWISE_EXPLORE") == "1"
-OK, TIMED_OUT, INVALID, TAKEN, REFUSED, LOST, SYSTEM = 0, 1, 2, 3, 4, 5, 9
-PUSH, PULL = 1, 2
-numbers = count()
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    """The two programs of this folder, linked with the installed library."""
-    folder, native = tmp_path_factory.mktemp("transport"), native_path("libnodewise-transport.so").parent
-    compiler = ["g++", "-std=c++20", "-O2", "-I", str(HERE.parents[1] / "native")]
-    # of an instrumented library: its programs have to be, too
-    if sanitizer := os.environ.get("NODEWISE_SANITIZED"):
-        compiler += [f"-fsanitize={sanitizer}", "-g1"]
-    library = ["-L", str(native), "-lnodewise-transport", f"-Wl,-rpath,{native}", "-pthread"]
-    for name, parts in (("drill", ("drill",)), ("calls", ("calls", "calls_patterns"))):
-        sources = [str(HERE / f"{part}.cpp") for part in parts]
-        subprocess.run([*compiler, *sources, "-o", str(folder / name), *library], check=True)
-    return folder
-
-
-@dataclass(frozen=True)
-class Ended:
-    status: int
-    messages: int
-    time: float
-    says: str
-    cpu: float
-
-
-class Side:
-    """A drill that runs: what it prints is waited for."""
-
-    def __init__(self, programs, role, name, **options):
-        words = [f"{key}={value}" for key, value in options.items()]
-        address = name if "://" in name else f"shm://{name}"
-        self.process = subprocess.Popen([programs / "drill", role, address, *words], stdout=subprocess.PIPE, text=True)
-
-    def until(self, line):
-        assert self.process.stdout.readline() == f"{line}\n"
-
-    def end(self, timeout=30):
-        said = self.process.communicate(timeout=timeout)[0]
-        found = re.search(r"status (\d+)\nmessages (\d+)\ntime (\S+)\nsays (.*)\ncpu (\S+)\n", said)
-        assert found, f"exit {self.process.returncode}: {said}"
-        return Ended(int(found[1]), int(found[2]), float(found[3]), found[4], float(found[5]))
-
-
-@contextmanager
-def sides(programs, *wanted):
-    """Drills of (role, name, options), which are no more afterwards, whatever came."""
-    started = [Side(programs, role, name, **options) for role, name, options in wanted]
-    try:
-        yield started
-    finally:
-        for side in started:
-            side.process.kill()
-            side.process.wait()
-            side.process.stdout.close()
-
-
-def fresh_name():
-    return f"test-{os.getpid()}-{next(numbers)}"
-
-
-def fresh_address(scheme):
-    if scheme != "tcp":
-        return f"{scheme}://{fresh_name()}"
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return f"tcp://127.0.0.1:{found.getsockname()[1]}"
-
-
-def called(programs, *words, timeout=60):
-    return subprocess.run([programs / "calls", *words], capture_output=True, text=True, timeout=timeout, check=False)
-
 
 CALLS = [
     "arguments",
@@ -214,29 +150,6 @@ def test_two_that_push_do_not_fit(programs, scheme):
         refused = push.end()
     assert refused.status == REFUSED
     assert "push" in refused.says
-
-
-def kill_one_side(programs, chance, scheme):
-    """Either side, at any moment; what arrived until then was right."""
-    name = fresh_address(scheme)
-    binds, killed = chance.randrange(2), chance.randrange(2)
-    options = {
-        "how": chance.choice(["copy", "loan", "mix"]),
-        "seed": chance.randrange(1000),
-        "spin": chance.choice([0, 0, 1]),
-    }
-    wanted = [("push", name, options | {"bind": 1 - binds}), ("pull", name, options | {"bind": binds})]
-    with sides(programs, *wanted) as both:
-        for side in both:
-            side.until("open")
-            side.until("connected")
-        time.sleep(chance.uniform(0, 0.03))
-        both[killed].process.kill()
-        at = time.clock_gettime(time.CLOCK_MONOTONIC)
-        left = both[1 - killed].end()
-    assert left.status == LOST, left.says
-    assert f"process {both[killed].process.pid}" in left.says
-    assert left.time - at < 1
 
 
 @pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])

@@ -5,7 +5,7 @@
         frame = frames.receive(timeout=1.0)
 
 Addresses: `shm://NAME` (processes of one user, shared memory), `inproc://NAME` (threads of one process),
-`tcp://HOST:PORT` and `ipc://NAME` (by ZeroMQ). Times are in seconds: None waits for ever, 0 looks once. Errors are subclasses of `TransportError`.
+`tcp://HOST:PORT` and `ipc://NAME` (by ZeroMQ), `ofi+tcp://HOST:PORT`, `ofi+verbs://HOST:PORT` and `ofi+shm://NAME` (by libfabric). Times are in seconds: None waits for ever, 0 looks once. Errors are subclasses of `TransportError`.
 """
 
 from nodewise_transport.endpoint import (

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _FOREVER = -1
 #: So much is a wait of 146 years.
 _LONGEST = 2**62
+#: NWT_NO_RMA of transport.h.
+_NO_RMA = 2**32 - 1
 
 
 class Pattern(IntEnum):
@@ -55,7 +57,9 @@ class Endpoint:
 
     One side binds the address, others connect to it, again and again where it is not there yet or has gone. `slots` messages and
     `capacity` bytes, powers of two, are on the way to a peer at most (0: 8192, 4 MiB). `spin` never sleeps while it waits. One that
-    publishes leaves out a subscriber that has no room (`left_out` counts that), or with `wait_for_all` waits for it.
+    publishes leaves out a subscriber that has no room (`left_out` counts that), or with `wait_for_all` waits for it. Over libfabric,
+    `rma_from` bytes and more are written into the other side's memory, and less is sent as a message (0: as is good for the provider;
+    None: all is sent).
     It belongs to one thread at a time, and to the process that opened it. Raises InvalidCall, AddressTaken, SystemProblem, Missing.
     """
 
@@ -69,11 +73,15 @@ class Endpoint:
         slots: int = 0,
         capacity: int = 0,
         wait_for_all: bool = False,
+        rma_from: int | None = 0,
     ) -> None:
         if not (0 <= slots < 2**32 and 0 <= capacity < 2**64):
             raise InvalidCall("slots and capacity are powers of two, or 0")
+        if rma_from is not None and not 0 <= rma_from < _NO_RMA:
+            raise InvalidCall("rma_from is a number of bytes below 4294967295, or None")
         self.pattern = Pattern(pattern)
-        self._core = _core.Endpoint(int(self.pattern), address, bind, spin, slots, capacity, wait_for_all)
+        crossover = _NO_RMA if rma_from is None else rma_from
+        self._core = _core.Endpoint(int(self.pattern), address, bind, spin, slots, capacity, wait_for_all, crossover)
 
     def __enter__(self) -> Self:
         return self
@@ -160,6 +168,11 @@ class Endpoint:
     def address(self) -> str:
         """Where it is, with the port that was found where that was 0."""
         return self._core.address()
+
+    @property
+    def provider(self) -> str:
+        """libfabric's provider that carries the messages of `ofi+…`; empty of other addresses."""
+        return self._core.provider()
 
     def wait_peers(self, at_least: int = 1, timeout: float | None = None) -> None:
         """Wait until so many peers are there; for one that publishes, until so many have subscribed to something."""

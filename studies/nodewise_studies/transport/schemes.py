@@ -6,7 +6,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from nodewise.studies.contract import Library
 from nodewise.studies.libraries import find_library
@@ -41,6 +43,11 @@ library.nwt_abort.argtypes = [ctypes.c_void_p]
 for size in range(Options.later.offset, ctypes.sizeof(Options) + 1, 4):
     options.size = size
     if library.nwt_open(ctypes.byref(options), ctypes.byref(end)) == 0:
+        provider = ctypes.create_string_buffer(256)
+        if hasattr(library, "nwt_provider"):
+            library.nwt_provider.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]
+            library.nwt_provider(end, provider, 256)
+        print(provider.value.decode())
         library.nwt_abort(end)
         sys.exit(0)
 sys.exit(1)
@@ -59,18 +66,27 @@ class Libraries(dict[str, Library]):
             raise KeyError(name)
         scheme = name.removeprefix(_PREFIX)
         if speaks(scheme):
-            return TRANSPORT
+            return replace(TRANSPORT, version=lambda path: provider_of(path, scheme))
         return Library((f"a transport with {scheme}://",), "pip install nodewise-transport")
 
 
-@lru_cache
 def speaks(scheme: str) -> bool:
     """Whether the transport that is installed opens such an address."""
     path = find_library(TRANSPORT)
-    if path is None:
-        return False
+    return path is not None and _asked(path, scheme) is not None
+
+
+def provider_of(path: Path, scheme: str) -> str:
+    """Which of libfabric's providers carries the messages of such an address; empty where none does."""
+    provider = _asked(path, scheme)
+    return f"libfabric {provider}" if provider else ""
+
+
+@lru_cache
+def _asked(path: Path, scheme: str) -> str | None:
     try:
         command = [sys.executable, "-c", _OPENS, str(path), scheme]
-        return subprocess.run(command, capture_output=True, check=False, timeout=_LONGEST_S).returncode == 0
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LONGEST_S)
     except subprocess.TimeoutExpired:
-        return False
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In place of transports that this build is without.
+// In place of tcp and ipc where this build is without ZeroMQ.
 #include "transport/door.h"
 
 namespace nodewise::transport {
