@@ -135,7 +135,6 @@ _SOME = [
     ["perl", "-e", "$ENV{TOKEN} = 'S'; %x = (password => 'S')"],
     ["./app", "--config", 'password = "S"'],
     ["./app", "--config", "password = S"],
-    ["./app", "--config", "password = S"],
     ["./app", "--config=password = 'S'"],
     ["fish", "-c", "set -x TOKEN S"],
     ["csh", "-c", "setenv TOKEN S; ./app"],
