@@ -3,7 +3,7 @@
 
 import pytest
 
-from nodewise.base.escaping import SHOWN, escaped, escaped_all, harmless, visible
+from nodewise.base.escaping import SHOWN, escaped, escaped_all, harmless, painted, unmarked, visible
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,11 @@ def test_a_text_in_one_line_can_only_be_read(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
-def test_colours_and_line_ends_stay_where_a_terminal_obeys() -> None:
-    assert harmless("\x1b[1;31mx\x1b[0m\r\n\ty") == "\x1b[1;31mx\x1b[0m\r\n\ty"
+def test_our_colours_and_line_ends_stay_where_a_terminal_obeys() -> None:
+    assert harmless("x\r\n\ty") == "x\r\n\ty"
+    assert harmless("\x1b[1;31mx\x1b[0m") == "\\x1b[1;31mx\\x1b[0m"
+    assert harmless(painted("x", "1;31")) == painted("x", "1;31")
+    assert unmarked(painted("x", "1;31")) == "\x1b[1;31mx\x1b[0m"
     assert harmless("\x1b]0;t\x07\ra\x1b[2J\u202e") == "\\x1b]0;t\\x07\\ra\\x1b[2J\\u202e"
 
 
