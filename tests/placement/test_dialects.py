@@ -180,7 +180,7 @@ def test_hwlocs_locations(text, expected):
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("", 1), ("core", 5), ("core:9", 6), ("pear:0", 1), ("package:0.die:0", 15), ("pci=0", 1), ("--up core:0", 1)],
+    [("", 1), ("core", 5), ("core:x", 6), ("pear:0", 1), ("package:0.pear:0", 11), ("pci=0", 1), ("--up core:0", 1)],
 )
 def test_hwloc_errors_name_the_column(text, column):
     with pytest.raises(InputError, match=rf"column {column}:"):
@@ -288,7 +288,7 @@ def test_numactl_passes_over_holes_and_goes_by_its_last_option(text, expected):
 
 
 def test_hwloc_leaves_out_what_is_past_the_end():
-    assert "core 8, core 9 not there" in read_hwloc(synthetic("pack:2 core:4 pu:2"), "core:7-9")[1][0]
+    assert "core 8 and core 9 are not there" in read_hwloc(synthetic("pack:2 core:4 pu:2"), "core:7-9")[1][0]
 
 
 def test_a_ranks_share_is_neighbouring_cores_with_all_their_threads():

@@ -121,8 +121,14 @@ def zones_of(machine: Machine, step: Step) -> list[tuple[int, ...]]:
     elif step.bind == "rank":
         # as many numbers as it reckons with, though there may be fewer processors
         counted = node.processors * node.threads
-        own = (frozenset({task % counted}) & everything for task in range(step.on_node))
-        zones = [zone or everything for zone in own]
+        own = [task % counted for task in range(step.on_node)]
+        gone = sorted(set(own) - everything)
+        if gone:
+            raise InputError(
+                f"srun starts no task by --cpu-bind=rank: it would bind one to processor {gone[0]}, which is not there or not allowed",
+                "ask for fewer tasks, or use --cpu-bind=threads",
+            )
+        zones = [frozenset({number}) for number in own]
     else:
         zones = [_domains(node, step, task) for task in range(step.on_node)]
     return [tuple(sorted(zone)) for zone in zones]

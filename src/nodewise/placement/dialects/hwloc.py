@@ -7,6 +7,7 @@ import re
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
@@ -26,11 +27,11 @@ _WORDS = {
     "node": "numa",
     "core": "core",
     "pu": "pu",
-    "processor": "pu",
     **{f"l{i}": f"l{i}cache" for i in (1, 2, 3)},
     **{f"l{i}cache": f"l{i}cache" for i in (1, 2, 3)},
     **{f"l{i}d": f"l{i}cache" for i in (1, 2, 3)},
     **{f"l{i}u": f"l{i}cache" for i in (1, 2, 3)},
+    **{f"l{i}{content}cache": f"l{i}cache" for i in (1, 2, 3) for content in "du"},
 }
 #: How a location begins: a kind of object and an index, a mask, or everything.
 _LOCATION = late(r"[~^x]?(?:0x|(?:all|root)$|[a-z]\w*(?:\[[^\]]*\])?:)|(?:bind|interleave|firsttouch)$", re.IGNORECASE)
@@ -93,12 +94,22 @@ def read_hwloc(machine: Machine, text: str) -> Mask:
     memory = ()
     if "--membind" in found:
         memory = (_memory(machine, found["--membind"], policy, "--strict" in options),)
+    lacks = _on_missing(missing, alone=not found.get("--cpubind", machine.pus))
     left, notes = permitted(machine, found.get("--cpubind", set(machine.allowed) if memory else set()), "hwloc")
     if "--single" in options:
         left = left[:1]
-    return Mask(
-        left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes, memory
-    )
+    return Mask(left, [*lacks, *notes], memory)
+
+
+def _on_missing(missing: list[str], *, alone: bool) -> list[str]:
+    """The note on locations that are not there. Raises InputError where nothing else is named (`alone`)."""
+    if not missing:
+        return []
+    names = list(dict.fromkeys(missing))
+    lacks = f"hwloc: {listed(names)} {'is' if len(names) == 1 else 'are'} not there"
+    if alone:
+        raise InputError(f"{lacks}, and nothing else is named", "name objects that this machine has")
+    return [f"{lacks}: left out"]
 
 
 def _short(word: str) -> str | None:
@@ -148,14 +159,15 @@ def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[
         at = scanner.at
         picked: list[tuple[int, ...]] = []
         lacking: list[int] = []
-        for place in places:
+        for place in places or [set[int]()]:
             scanner.at = at
             there, lost = _pick(scanner, _inside(machine, kind, place), physical, word)
             picked += there
             lacking += lost
-        if lacking and not picked:
-            raise scanner.error(f"the index of a {word} that is there", at)
-        missing += [f"{word} {number}" for number in lacking[:4]] + ["…"] * (len(lacking) > 4)
+        if places and not picked:
+            missing.append(f"{word}:{scanner.text[at : scanner.at]}")
+        elif picked:
+            missing += [f"{word} {number}" for number in lacking[:4]] + ["…"] * (len(lacking) > 4)
         places = [set(pus) for pus in picked]
         if scanner.text[scanner.at : scanner.at + 1] != ".":
             return set().union(*places)
@@ -216,8 +228,6 @@ def _pick(
         begin = first if first < len(choices) else 0
         wanted = [(begin + i) % len(choices) for i in range(min(count, len(choices)))]
     named = dict(choices) if physical else dict(enumerate(pus for _, pus in choices))
-    if not named:
-        raise scanner.error(f"another kind: no {word} lies there", start)
     return [named[n] for n in wanted if n in named], [n for n in wanted if n not in named]
 
 

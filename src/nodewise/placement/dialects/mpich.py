@@ -86,11 +86,23 @@ def _on_hosts(options: dict[str, str], job: Job) -> tuple[Job, str, list[str]]:
             said = f"mpiexec: {options['hostfile']} cannot be read here: its {job.nodes} hosts are taken for alike"
             return job, "block", [said]
     if hosts is None:
-        return job, "block", []
+        return job, "block", _on_this_one(options, job)
     each = whole("mpiexec", "-ppn", options.pop("per_node")) if "per_node" in options else 0
     slots = {name: each or n or 1 for name, n in hosts.items()}
     ranks = whole("mpiexec", "-n", options["ranks"]) if "ranks" in options else job.ranks
     return *dealt("mpiexec", job, slots, ranks or sum(slots.values())), []
+
+
+def _on_this_one(options: dict[str, str], job: Job) -> list[str]:
+    """The note on a -ppn that is taken off, as without a list of hosts there is this one for all ranks."""
+    ranks = whole("mpiexec", "-n", options["ranks"]) if "ranks" in options else job.ranks
+    each = whole("mpiexec", "-ppn", options["per_node"]) if "per_node" in options else 0
+    if job.nodes > 1 or not each or ranks <= each:
+        return []
+    del options["per_node"]
+    return [
+        f"mpiexec starts all {ranks} ranks on this node, as it is told of no other: -ppn {each} counts over several, which -hosts, -f or --nodes name"
+    ]
 
 
 def _counted(option: str, text: str) -> tuple[str, int]:

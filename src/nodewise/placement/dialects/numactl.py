@@ -10,6 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
+from nodewise.placement.job import within
 from nodewise.placement.launcher_options import in_front
 from nodewise.placement.objects import numbered_objects
 from nodewise.placement.processor_sets import permitted
@@ -22,7 +23,7 @@ _NODES = ("--cpunodebind", "-N", "--cpubind", "-c")
 
 
 def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], name: str) -> set[int]:
-    """A set of numactl: `all`, `!` for all others, `+` for numbers counted within what is allowed.
+    """A set of numactl: `all`, `!` for all others, `+` in front for numbers counted within what is allowed, which before a later one says nothing.
 
     The ends of a range must be there; of what lies between them it takes those that are.
     """
@@ -51,8 +52,9 @@ def _ranges(scanner: Scanner) -> Iterator[tuple[int, int]]:
 
 
 def _number(scanner: Scanner) -> int:
-    """A number as C's strtoul reads it with base 0: 0x and hexadecimal digits, 0 and octal ones, or decimal ones."""
+    """A number as C's strtoul reads it with base 0: perhaps a +, then 0x and hexadecimal digits, 0 and octal ones, or decimal ones."""
     start = scanner.at
+    scanner.take("+")
     digits = scanner.word(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9}")
     base = 16 if digits[:2].lower() == "0x" else 8 if digits[:1] == "0" else 10
     try:
@@ -84,26 +86,36 @@ def read_numactl(machine: Machine, text: str) -> Mask:
     found: set[int] | None = None
     twice = False
     memory: list[str] = []
+    # what may be used without --all
+    kept = machine
     for option, value in _options(text):
-        if option in _PROCESSORS or option == "":
+        if option == _ALL:
+            machine = within(machine, machine.limits.cpuset or machine.pus)
+        elif option in _PROCESSORS or option == "":
             more = _numactl_set(machine, option or "--physcpubind", value, sorted(machine.allowed), "processors")
+            twice, found = found is not None, more
         elif option in _NODES:
             nodes = numbered_objects(machine, "numa")
             numbers = _numactl_set(machine, option, value, sorted(nodes), "nodes")
-            more = {p for n in numbers for p in nodes[n]}
+            twice, found = found is not None, {p for n in numbers for p in nodes[n]}
         else:
             memory.append(option if not value else f"{option}={value}")
-            continue
-        twice = found is not None
-        found = more
     if found is None:
-        return Mask(tuple(sorted(machine.allowed)), [], tuple(memory))
+        return Mask(tuple(sorted(kept.allowed)), [], tuple(memory))
     processors, notes = permitted(machine, found, "numactl")
+    beyond = sorted(set(processors) - set(kept.allowed))
+    if beyond:
+        notes.append(
+            f"numactl --all goes beyond what this process is held to, by processor{'s' * (len(beyond) > 1)} {format_processors(beyond)}: "
+            "it does as far as the control group has them"
+        )
     if twice:
         notes.append("numactl goes by the last option that names processors or nodes to run on")
     return Mask(processors, notes, tuple(memory))
 
 
+#: Sets are then counted within all processors of the machine.
+_ALL = "--all"
 _MEMORY = {
     "-i": "--interleave",
     "-m": "--membind",
@@ -112,8 +124,11 @@ _MEMORY = {
     "-l": "--localalloc",
     "-w": "--weighted-interleave",
     "-b": "--balancing",
+    "-a": _ALL,
 }
-_BARE = ("--localalloc", "--balancing")
+_BARE = ("--localalloc", "--balancing", _ALL)
+#: Those that are in one letter, behind which others may follow.
+_LETTERS = ("-l", "-b", "-a")
 
 
 def _options(text: str) -> list[tuple[str, str]]:
@@ -133,11 +148,16 @@ def _options(text: str) -> list[tuple[str, str]]:
         if not name.startswith("-"):
             found.append(("", word))
             continue
-        if not name.startswith("--") and len(name) > 2:
+        if name[:2] in _LETTERS and len(name) > 2:
+            words.insert(0, f"-{word[2:]}")
+            name = name[:2]
+        elif not name.startswith("--") and len(name) > 2:
             name, equals, value = name[:2], "=", name[2:] + equals + value
         name = _MEMORY.get(name, name)
         if name not in (*_PROCESSORS, *_NODES, *_MEMORY.values()):
             raise InputError(f"numactl has no option {name} that places anything", "--physcpubind and --cpunodebind do")
+        if name == _ALL and any(option not in _BARE for option, _ in found):
+            raise InputError("numactl refuses --all behind a set of processors or nodes", "write it in front of them")
         if name not in _BARE and not equals:
             if not words:
                 raise InputError(f"numactl: {name} needs a value")

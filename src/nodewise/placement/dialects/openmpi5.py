@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement import pe_list
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
@@ -39,6 +40,8 @@ _KINDS = {
 _QUALIFIERS = ("if-supported", "overload-allowed", "no-overload")
 _RANKS = ("slot", "node", "fill", "span")
 _MODIFIERS = ("span", "oversubscribe", "nooversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
+#: What a list of cores begins with.
+_LIST = "pe-list="
 _APART = (("oversubscribe", "nooversubscribe"), ("hwtcpus", "corecpus"), ("inherit", "noinherit"))
 
 
@@ -58,10 +61,19 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     job = job_from("mpirun", options, job)
     if "hwthreads" in options and "corecpus" in mapping.modifiers:
         raise InputError("mpirun: --use-hwthread-cpus and :CORECPUS contradict each other", "name one")
+    if "nolocal" in mapping.modifiers and job.nodes == 1 and not {"hosts", "hostfile"} & options.keys():
+        raise InputError(
+            "mpirun refuses :NOLOCAL on one node: it takes no rank itself, and there is no other",
+            "leave :NOLOCAL out, or say how many nodes there are by --nodes",
+        )
+    notes = [_MODEL, *passed, *more]
+    if mapping.listed is not None:
+        return job.floating(
+            "openmpi5", _by_list(machine, mapping, options, job, cpus if slots is None else slots)
+        ), notes
     plan = _plan(machine, mapping, options, job.ranks)
     plan = plan if slots is None else replace(plan, slots=slots)
     zones = seat(machine, plan, job.per_node)
-    notes = [_MODEL, *passed, *more]
     if "socket" in text.lower():
         notes.append("Open MPI 5 calls sockets packages, and warns of the other name")
     if len(zones) > job.per_node:
@@ -77,12 +89,13 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
 @dataclass(frozen=True)
 class _Mapping:
-    """A --map-by as read: `by` is `slot`, `node` or a kind of object, None where only modifiers are given."""
+    """A --map-by as read: `by` is `slot`, `node` or a kind of object, None where only modifiers are given, or `listed` of pe-list."""
 
     by: str | None
     each: int
     elements: int | None
     modifiers: frozenset[str]
+    listed: str | None = None
 
 
 def _mapping(options: Mapping[str, str]) -> _Mapping:
@@ -101,8 +114,12 @@ def _mapping(options: Mapping[str, str]) -> _Mapping:
             raise InputError(f"mpirun: --map-by {text!r} is not complete", "write ppr:N:object, such as ppr:2:package")
         each = whole("mpirun", "--map-by ppr", parts[1])
         parts = parts[2:]
-    by = None
-    if parts[0]:
+    by = listed = None
+    known: tuple[str, ...] = _MODIFIERS
+    if parts[0].startswith(_LIST) and not each:
+        listed = parts[0].removeprefix(_LIST)
+        known = (*_MODIFIERS, "ordered")
+    elif parts[0]:
         places = {"node": "node"} if each else {"slot": "slot", "node": "node"}
         by = _meant("--map-by", parts[0], {**places, **_KINDS}, longer=not each)
     elements = None
@@ -112,12 +129,39 @@ def _mapping(options: Mapping[str, str]) -> _Mapping:
         if name == "pe":
             elements = whole("mpirun", "--map-by …:PE", value)
         else:
-            modifiers.add(_meant("--map-by has no modifier", part, {one: one for one in _MODIFIERS}))
+            modifiers.add(_meant("--map-by has no modifier", part, {one: one for one in known}))
     modifiers |= {name for name in _APART[0] if name in options}
     for pair in _APART:
         if modifiers.issuperset(pair):
             raise InputError(f"mpirun: --map-by {text}: {pair[0]} and {pair[1]} contradict each other", "name one")
-    return _Mapping(by, each, elements, frozenset(modifiers))
+    return _Mapping(by, each, elements, frozenset(modifiers), listed)
+
+
+def _by_list(
+    machine: Machine, mapping: _Mapping, options: Mapping[str, str], job: Job, slots: int
+) -> list[tuple[int, ...]]:
+    """The processors of each rank by pe-list. Raises InputError where mpirun refuses."""
+    crowded, ordered = ("oversubscribe" in mapping.modifiers, "ordered" in mapping.modifiers)
+    apart = [name for name in ("span", "inherit", "noinherit") if name in mapping.modifiers]
+    if job.nodes > 1 or mapping.elements or apart or (crowded and ordered):
+        raise InputError(
+            "mpirun: --map-by pe-list is modelled on one node, with no modifier but :ORDERED, :OVERSUBSCRIBE or :HWTCPUS",
+            "leave the others out",
+        )
+    bind = _binding(options["bind"])[0] if "bind" in options else "core"
+    if bind not in ("core", "pu"):
+        raise InputError(
+            f"mpirun refuses --bind-to {options['bind']} and pe-list, which says itself what ranks are bound to",
+            "leave --bind-to out",
+        )
+    if options.get("rank", "slot").lower() not in ("slot", "node"):
+        raise InputError(
+            f"mpirun refuses --rank-by {options['rank']} where ranks are mapped by a list", "leave --rank-by out"
+        )
+    if job.per_node > slots and not crowded:
+        raise InputError(f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots", "ask for fewer")
+    threads = "hwthreads" in options or "hwtcpus" in mapping.modifiers or (ordered and bind == "pu")
+    return pe_list.zones(machine, mapping.listed or "", job.per_node, threads=threads, ordered=ordered, crowded=crowded)
 
 
 def _binding(text: str) -> tuple[str | None, str]:

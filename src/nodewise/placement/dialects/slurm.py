@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's srun: --cpu-bind and --distribution (srun(1), Slurm 23 to 25), and its file of hosts."""
+"""Slurm's srun: --cpu-bind and --distribution (srun(1), Slurm 22.05), and its file of hosts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BARE = ("overcommit", "whole", "exact", "exclusive")
 _BESIDE = Beside(
     words_of(
         "-E -k -K -l -Q -s -u -v -X -Z --contiguous --disable-status --kill-on-bad-exit --label --nice --no-allocate --no-kill "
-        "--no-kill --oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
+        "--oversubscribe --preserve-env --pty --quiet --quit-on-interrupt --reboot --unbuffered --verbose "
         "--propagate --exclude-none --overlap",
         "-A -b -C -d -D -e -G -i -J -L -o -p -q -t -T -W -x --account --acctg-freq --bb --bbf --bcast --begin --chdir "
         "--cluster-constraint --clusters -M --comment --compress --constraint --container --cpu-freq --deadline --delay-boot "
@@ -109,13 +109,9 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     )
     completed = not {"ranks", "per_node"} & options.keys()
     nodes, listing = _nodes(options, job)
-    if nodes:
-        ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
-        per_node = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
-        ranks = ranks or per_node * nodes
-        if ranks < nodes:
-            listing.append(f"srun uses {ranks} of the {nodes} nodes, for as many tasks")
-        job = Job(job.threads, ranks, min(nodes, ranks))
+    if nodes or "ranks" in options:
+        job, more = _tasks(options, job, nodes)
+        listing += more
     job = job_from("srun", options, job)
     order, picked, dealt = _distribution(options.get("distribution", "*"), job)
     notes = [_MODEL, *passed, *listing]
@@ -153,6 +149,30 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     # on one node a plane numbers tasks as a block does
     order = "block" if job.nodes == 1 and order.startswith("plane") else order
     return job.floating("slurm", zones_of(machine, step), order), notes
+
+
+def _tasks(options: dict[str, str], job: Job, nodes: int) -> tuple[Job, list[str]]:
+    """The job on as many nodes as the options name, 0 where they name none, and notes; takes off a --ntasks-per-node that srun ignores.
+
+    Where --ntasks and the number of nodes are known, both hold, and srun 22.05 ignores a --ntasks-per-node that does not come to them.
+    """
+    known = nodes or (job.nodes if job.nodes > 1 else 0)
+    if not known:
+        return job, []
+    ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
+    each = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
+    notes = []
+    if ranks and ranks < known:
+        notes.append(f"srun uses {ranks} of the {known} nodes, for as many tasks")
+    ranks = ranks or each * known
+    used = min(known, ranks)
+    if "per_node" in options and ranks != each * known:
+        del options["per_node"]
+        notes.append(
+            f"srun ignores --ntasks-per-node={each}, which does not come to {ranks} tasks on {known} nodes: "
+            f"a full node has {-(-ranks // used)}"
+        )
+    return Job(job.threads, ranks, used), notes
 
 
 def _nodes(options: Mapping[str, str], job: Job) -> tuple[int, list[str]]:
