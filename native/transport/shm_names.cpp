@@ -79,6 +79,7 @@ Fd hold_shm(const std::string& name) {
 void sweep_shm() {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(kFolder), closedir);
     std::vector<std::string> names;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own
     while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
         if (is_ours(entry->d_name)) {
             names.emplace_back(entry->d_name);
