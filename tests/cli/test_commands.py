@@ -174,4 +174,4 @@ def test_what_was_given_is_not_recommended(nodewise: Command) -> None:
     done = nodewise("study", "is", "--quick", "--budget", "10ms", "--class", "S")
     assert done.returncode == 2 and "budget is too small" in done.stderr and "--quick" not in done.stderr
     done = nodewise("study", "is", "--budget", "10ms", "--class", "S")
-    assert done.returncode == 2 and "or --quick" in done.stderr
+    assert done.returncode == 2 and "--quick, or" in done.stderr

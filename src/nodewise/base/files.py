@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from nodewise.base.errors import StoreError
@@ -44,6 +43,8 @@ def store_error(path: Path, problem: OSError, named: bool = False) -> StoreError
 
 def no_room(folder: Path) -> StoreError | None:
     """Why nothing of some size can be written into a folder; None where it can."""
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\0" * _ROOM)

@@ -238,7 +238,12 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout = None
         if not isinstance(problem, BrokenPipeError):
             _complain(f"cannot write to standard output: {problem.strerror}", "what was measured is kept")
-            return code or ExitCode.BAD_INPUT
+            code = code or ExitCode.BAD_INPUT
+    try:
+        sys.stderr.flush()
+    except OSError:
+        # what nobody can hear is not tried again at the interpreter's end, whose failure would be the exit code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return code
 
 

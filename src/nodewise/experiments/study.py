@@ -360,7 +360,7 @@ class _Run:
         raise InputError(
             f"the budget is too small: {ran}, and {self._needed} runs of each are needed",
             f"give {'more than ' if block.stopped else ''}--budget {whole_duration(whole_s)}, "
-            f"fewer contenders with --only{'' if question.quick else ', or --quick'}",
+            f"{'' if question.quick else '--quick, '}or fewer contenders with --only",
         )
 
     def _judged(self, stopped: str) -> StudyVerdict:

@@ -41,10 +41,18 @@ def find_program(command: Sequence[str], environment: Mapping[str, str], directo
         return name
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
     if found is None:
-        here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
+        here = f" (there is a file of that name here: write ./{name})" if _is_here(name) else ""
         raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(command) or _GIVE_A_PATH)
     # a PATH may hold relative directories, which mean this process's directory and not the run's
     return str(Path(found).absolute())
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:
+        # no file has a name that long
+        return False
 
 
 def _not_executable(name: str, path: Path) -> tuple[str, str]:

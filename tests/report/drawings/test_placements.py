@@ -163,6 +163,6 @@ def test_facts_of_a_small_placement():
     assert (facts.threads, facts.processors, facts.cores, facts.idle_cores) == (8, 5, 4, 4)
     assert facts.by_kind == {"core": (3, 1, 1, 0, 2, 0, 0, 0), "cache": (5, 1, 2, 0), "numa": (6, 2), "package": (6, 2)}
     assert facts.loads == {0: 1, 1: 1, 2: 1, 4: 1, 8: 2}
-    assert facts.neighbours == {"core": 2, "cache": 2, "numa": 1, "far": 2}
+    assert facts.neighbours == {"core": 2, "cache": 1, "numa": 1, "far": 2}
     assert facts.bound == {"processor": 6, "core": 1, "wider": 1}
     assert facts.crowded and facts.most_on_a_processor == 2

@@ -92,7 +92,7 @@ def test_all_settings_have_a_point_and_few_of_many_an_interval() -> None:
 def test_a_hostile_name_stays_a_name() -> None:
     spec = json.loads(pareto_figures(*_made(_cloud(20)))["pareto-heat"].to_json())
     assert any(
-        r.get("name") == 'n a "name",\nof </script> two lines' for rows in spec["datasets"].values() for r in rows
+        r.get("name") == 'n a "name",\\x0aof </script> two lines' for rows in spec["datasets"].values() for r in rows
     )
 
 
