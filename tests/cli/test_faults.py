@@ -472,7 +472,7 @@ def test_a_zero_byte_a_link_in_a_circle_and_a_pipe_that_nobody_writes_are_one_me
         assert "defect" not in done.stderr
 
 
-def test_a_number_of_thousands_of_digits_is_bad_input(nodewise_here: Command, tmp_path: Path) -> None:
+def test_a_number_of_thousands_of_digits_is_bad_input(nodewise: Command, tmp_path: Path) -> None:
     (tmp_path / "x.c").write_text("int main(void) { return 0; }\n")
-    done = nodewise_here("vec", "--lines", "1" * 5000, "x.c")
+    done = nodewise("vec", "--lines", "1" * 5000, "x.c")
     assert done.returncode == 2 and "holds a number of more than 4300 digits" in done.stderr
