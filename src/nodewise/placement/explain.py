@@ -85,7 +85,7 @@ def _shape(placement: Placement) -> str:
 
 
 def _order(placement: Placement) -> str:
-    if placement.order == "block":
+    if placement.order in ("block", "even"):
         return "node after node"
     return "round the nodes" + (
         "" if placement.order == "cyclic" else f", {placement.order.partition('=')[2]} at a time"

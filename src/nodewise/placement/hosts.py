@@ -12,6 +12,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.placement.job import MOST_NODES, Job
 from nodewise.placement.launcher_options import whole
+from nodewise.placement.seating import Seating
 
 #: More than any file of hosts has, in bytes.
 _MOST_BYTES = 1 << 24
@@ -169,7 +170,11 @@ def shaped(launcher: str, job: Job, hosts: Sequence[str], counts: Sequence[int],
         )
     numbers = list(used.values())
     most = max(numbers)
-    if numbers != _alike(order, ranks, len(used), most):
+    try:
+        alike = Seating(order, ranks, len(used), most).counts() == numbers
+    except InputError:
+        alike = False
+    if not alike:
         raise _unlike(launcher, used)
     return Job(job.threads, ranks, len(used), most)
 
@@ -181,16 +186,6 @@ def _unlike(launcher: str, used: Mapping[str, int]) -> InputError:
         f"{launcher}: its hosts get different numbers of ranks ({said}), and nodes that are filled alike are shown",
         f"ask for one of them alone, such as {first} with {used[first]} ranks",
     )
-
-
-def _alike(order: str, ranks: int, nodes: int, most: int) -> list[int] | None:
-    """How many of the ranks nodes get that are filled alike, up to `most`, by an order of Placement; None where it does not fit."""
-    if order == "block":
-        return [min(most, ranks - at * most) for at in range(nodes)]
-    together = 1 if order == "cyclic" else int(order.removeprefix("plane="))
-    rounds, left = divmod(ranks, together * nodes)
-    found = [rounds * together + max(0, min(together, left - at * together)) for at in range(nodes)]
-    return None if most % together else found
 
 
 def _nodes(count: int) -> str:

@@ -263,4 +263,5 @@ def job_from(launcher: str, options: Mapping[str, str], job: Job) -> Job:
         nodes = needed
     if not ranks:
         raise InputError(f"{launcher} places ranks, and no number of ranks is given", "give --ranks")
-    return Job(threads, ranks, nodes, job.each)
+    # a node is filled up to what it may have before the next
+    return Job(threads, ranks, nodes, job.each or min(per_node or 0, ranks))

@@ -10,11 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.base.late import late
-
-#: How ranks are numbered over nodes: `block` fills a node before the next, `cyclic` deals them out in turn, and
-#: `plane=N` deals out N neighbours at a time.
-_ORDER = late(r"block|cyclic|plane=([1-9]\d{0,6})")
+from nodewise.placement.seating import Seating
 
 
 @dataclass(frozen=True)
@@ -30,8 +26,8 @@ class Placement:
     """Places of the threads of one node's ranks, rank after rank: operating-system indexes each.
 
     `policy` names the rule that made it. `ranks` is how many threads each of the node's ranks has; empty means that the
-    program is one process with all of the threads. Every one of the `nodes` is filled alike, until `total` ranks are
-    placed (None: all nodes are full), which `order` numbers over the nodes. `held` is what each of a node's ranks may use
+    program is one process with all of the threads. Every one of the `nodes` is filled alike, with its first ranks where it has
+    fewer than a full one; `total` is how many ranks there are (None: all nodes are full), which `order` deals out (see `Seating`). `held` is what each of a node's ranks may use
     as a process, where that is more than its threads' places.
 
     `levels` is how many threads an OpenMP team of each level has, where each thread of a rank's outer team has one of its own:
@@ -52,11 +48,8 @@ class Placement:
     def __post_init__(self) -> None:
         if self.ranks and sum(self.ranks) != len(self.places):
             raise InputError(f"{sum(self.ranks)} threads of {len(self.ranks)} ranks have {len(self.places)} places")
-        if not _ORDER.fullmatch(self.order) or self.per_node % self._together:
-            raise InputError(
-                f"{self.per_node} ranks a node cannot be numbered by {self.order!r}",
-                "write block, cyclic, or plane=N where N divides the ranks of a node",
-            )
+        # looked at where it is made
+        self.seating.counts()
 
     @property
     def threads(self) -> int:
@@ -95,21 +88,14 @@ class Placement:
         """All processors of all places, sorted."""
         return tuple(sorted({p for place in self.places for p in place}))
 
+    @cached_property
+    def seating(self) -> Seating:
+        """How the job's ranks go to its nodes."""
+        return Seating(self.order, self.size, self.nodes, self.per_node)
+
     def seats(self) -> Iterator[tuple[int, int]]:
         """For each rank of the job, in order, its node and which of the node's ranks it is."""
-        if self.order == "block":
-            yield from (divmod(rank, self.per_node) for rank in range(self.size))
-            return
-        together = self._together
-        for rank in range(self.size):
-            hand, inside = divmod(rank, together)
-            yield hand % self.nodes, hand // self.nodes * together + inside
-
-    @property
-    def _together(self) -> int:
-        """How many neighbouring ranks are dealt to a node at a time; 1 also where a node is filled before the next."""
-        match = _ORDER.fullmatch(self.order)
-        return int(match[1] or 1) if match else 1
+        return self.seating.turns()
 
     def to_json(self) -> dict[str, Any]:
         """`{"policy", "threads", "places": [[processor, …], …], "ranks", "nodes", "order", "size", "zones"}`."""

@@ -22,6 +22,7 @@ from nodewise.placement.openmp.subset import apply_subset, rank_subset, read_sub
 from nodewise.placement.placement import PlaceList, Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects, all_texts
+from nodewise.placement.seating import even
 
 #: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
 #: one rank after the other, or nothing of their own.
@@ -169,7 +170,7 @@ def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | No
         raise InputError(
             f"no ranks are given, and 0 do not fill {job.nodes} nodes", "give as many --ranks as nodes, or more"
         )
-    return None, [], "block"
+    return None, [], even(job.ranks, job.nodes)
 
 
 def _own_zones(machine: Machine, job: Job, request: Request) -> list[tuple[int, ...]]:

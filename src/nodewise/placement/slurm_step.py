@@ -28,7 +28,7 @@ SAID = ("none", "rank", "rank_ldom", *LISTED)
 
 @dataclass(frozen=True)
 class Step:
-    """What srun asks for: `tasks` in all over `nodes` alike, with `cpus` processors each.
+    """What srun asks for: `tasks` in all over `nodes` alike, `on_node` of them on the one that is shown, with `cpus` processors each.
 
     Where not `exact`, the step has all of its nodes. `per_core` is --threads-per-core; with `one_thread` tasks are laid out on one
     hardware thread of each core. `bind` is of `LAID_OUT` or `SAID`, with the
@@ -37,6 +37,7 @@ class Step:
     """
 
     tasks: int
+    on_node: int
     cpus: int
     bind: str
     entries: Sequence[int] = ()
@@ -47,11 +48,6 @@ class Step:
     one_thread: bool = False
     picked: str = "cyclic"
     dealt: str = "cyclic"
-
-    @property
-    def on_node(self) -> int:
-        """How many tasks a full node has."""
-        return -(-self.tasks // self.nodes)
 
 
 @dataclass(frozen=True)

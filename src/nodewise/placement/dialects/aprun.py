@@ -125,7 +125,10 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     """aprun with a list for each element; raises NotExpressibleError where a thread may use some processors, but not all."""
     if placement.order != "block":
         raise NotExpressibleError(
-            "aprun", f"it fills a node before the next, and ranks are to be numbered by {placement.order}"
+            "aprun",
+            "it fills a node before the next, and ranks are to be spread evenly over nodes"
+            if placement.order == "even"
+            else f"it fills a node before the next, and ranks are to be numbered by {placement.order}",
         )
     depths = set(placement.ranks or (placement.threads,))
     if len(depths) > 1:

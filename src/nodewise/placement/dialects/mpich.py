@@ -154,13 +154,16 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     files = {}
     words = ["mpiexec", "-n", str(placement.size)]
     if placement.nodes > 1:
-        words += ["-ppn", "1" if placement.order == "cyclic" else str(placement.per_node), "-f", "hostfile"]
         names = hosts or [f"node{i}" for i in range(placement.nodes)]
-        each = 1 if placement.order == "cyclic" else placement.per_node
-        if placement.order.startswith("plane"):
-            each = int(placement.order.removeprefix("plane="))
-            words[words.index("-ppn") + 1] = str(each)
-        files["hostfile"] = "".join(f"{name}:{each}\n" for name in names)
+        counts = placement.seating.counts()
+        if placement.order != "block" and placement.seating.one_round and len(set(counts)) > 1:
+            # -ppn would count before the file's numbers
+            words += ["-f", "hostfile"]
+        else:
+            each = placement.per_node if placement.order in ("block", "even") else placement.seating.together
+            words += ["-ppn", str(each), "-f", "hostfile"]
+            counts = [each] * placement.nodes
+        files["hostfile"] = "".join(f"{name}:{count}\n" for name, count in zip(names, counts, strict=False))
     job = Job(1, placement.per_node)
     width = len(zones[0])
     for kind, by in _CANDIDATES:

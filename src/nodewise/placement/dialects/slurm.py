@@ -16,8 +16,9 @@ from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import Beside, job_from, options_and_notes, whole, words_of
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.rendering import Rendering
+from nodewise.placement.rendering import NotExpressibleError, Rendering
 from nodewise.placement.resolve import Request
+from nodewise.placement.seating import Seating, even
 from nodewise.placement.slurm_step import LAID_OUT, LISTED, SAID, Step, zones_of
 
 _OPTIONS = {
@@ -112,8 +113,15 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     if nodes or "ranks" in options:
         job, more = _tasks(options, job, nodes)
         listing += more
-    job = job_from("srun", options, job)
+    # of the nodes that --ntasks-per-node comes to, srun fills all evenly
+    job = replace(job_from("srun", options, job), each=0)
     order, picked, dealt = _distribution(options.get("distribution", "*"), job)
+    # a node takes no more tasks than it has processors for, where those are counted
+    each = len(machine.pus) // (job.threads if completed or "threads" in options else 1)
+    room = job.ranks if "overcommit" in options else max(each, -(-job.ranks // job.nodes))
+    counts = Seating("even" if order == "block" else order, job.ranks, job.nodes, room).counts()
+    order = even(job.ranks, job.nodes) if order == "block" else order
+    job = replace(job, each=counts[0])
     notes = [_MODEL, *passed, *listing]
     bind, entries, one_thread = _bind(options.get("bind"))
     bind, per_core = _hinted(options, bind, notes)
@@ -134,6 +142,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         bind=bind,
         entries=entries,
         nodes=job.nodes,
+        on_node=counts[0],
         exact=_exact(options, counted),
         overcommit="overcommit" in options,
         per_core=per_core,
@@ -148,7 +157,21 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
         )
     # on one node a plane numbers tasks as a block does
     order = "block" if job.nodes == 1 and order.startswith("plane") else order
-    return job.floating("slurm", zones_of(machine, step), order), notes
+    zones = zones_of(machine, step)
+    notes += _fewer(machine, step, zones, counts)
+    return job.floating("slurm", zones, order), notes
+
+
+def _fewer(machine: Machine, step: Step, zones: Sequence[tuple[int, ...]], counts: Sequence[int]) -> list[str]:
+    """The note that nodes with fewer tasks than the first bind them otherwise than it binds as many of its own; none where they do not."""
+    for count in sorted(set(counts) - {step.on_node}, reverse=True):
+        try:
+            alike = zones_of(machine, replace(step, on_node=count)) == list(zones[:count])
+        except InputError:
+            alike = False
+        if not alike:
+            return [f"a node with {count} of the tasks binds them otherwise: shown is one with {step.on_node}"]
+    return []
 
 
 def _tasks(options: dict[str, str], job: Job, nodes: int) -> tuple[Job, list[str]]:
@@ -335,7 +358,17 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         words.insert(-1, "--overcommit")
     notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
-        return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)
+        order = placement.order
+        if order in ("block", "even"):
+            # what srun's block does on as many nodes
+            order, wanted = "block", Seating("even", placement.size, placement.nodes, placement.per_node).counts()
+            if placement.seating.counts() != wanted:
+                raise NotExpressibleError(
+                    "srun",
+                    f"without --hosts it spreads {placement.size} ranks evenly over {placement.nodes} nodes, and {placement.per_node} are "
+                    "to be on each before the next",
+                )
+        return Rendering(words=(*words, f"--distribution={order}"), notes=notes)
     listed = "".join(f"{hosts[node]}\n" for node, _ in placement.seats())
     return Rendering({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
 
