@@ -95,9 +95,12 @@ def in_slurms_words(launcher: str, option: str, text: str, job: Job) -> int | No
     for word in filter(None, _BETWEEN.split(text)):
         some = {word}
         while any("[" in name or "]" in name for name in some):
-            some = {one for name in some for one in _opened(launcher, option, name)}
-            if len(some) > MOST_NODES:
-                raise InputError(f"{launcher}: {option} {text!r} names more than {MOST_NODES} nodes")
+            more: set[str] = set()
+            for name in some:
+                more.update(_opened(launcher, option, name))
+                if len(more) > MOST_NODES:
+                    raise InputError(f"{launcher}: {option} {text!r} names more than {MOST_NODES} nodes")
+            some = more
         names |= some
     if not names:
         raise InputError(f"{launcher}: {option} {text!r} names no node", "write n1,n2 or n[1-2]")
