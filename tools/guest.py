@@ -2,7 +2,7 @@
 """Boot a Linux guest with another machine's shape, and run the tests of binding and memory inside of it.
 
     ./dev guest [--shell] [--kvm] [pytest's arguments]
-    ./dev guest --governors [--kills N] [--record FILE]
+    ./dev guest --governors [--kills N | --record FILE]
 
 The guest has 2 sockets of 8 cores with 4 hardware threads, 2 NUMA nodes with processors and a third, faster one without,
 as the firmware's table of bandwidths says. QEMU emulates it (with --kvm it runs on /dev/kvm, which a virtual machine's own

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boot a guest whose processors have frequencies, and prove in it that a changed governor is put back, also after `kill -9`.
 
-    ./dev guest --governors [--kills N] [--record FILE]
+    ./dev guest --governors [--kills N]
+    ./dev guest --governors --record FILE
 
 An ACPI table (tests/guest/pss.asl) gives two emulated processors four performance states, which the kernel's own acpi-cpufreq drives: real governors and a
 real table of transitions, where this machine may have none. First tests/guest/governors.sh kills the processes that set a governor, with busybox alone; then
-tests/guest/governors runs the study itself, and kills it N times (100). --record keeps what a snapshot reads there. Times in it mean nothing.
+tests/guest/governors runs the study itself, and kills it N times (100). --record only keeps what a snapshot reads there, as tests/nodes/recorded/guest-frequencies.json
+does. Times in it mean nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ INIT = """#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs dev /dev
 /bin/busybox mount -t tmpfs tmp /tmp
 /bin/busybox --install -s /bin
+hostname guest
 mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup /sys/fs/cgroup
 export PATH={bin}:/bin HOME=/root TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
 export NODEWISE_GUEST=governors NODEWISE_GUEST_KILLS={kills} NODEWISE_HISTORY=off
@@ -45,6 +48,8 @@ poweroff -f
 """
 MACHINE = ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,vendor=GenuineIntel", "-smp", "2")
 _RECORDED = "nodewise-recorded: "
+#: What the study of governors reads besides.
+_COUNTED = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/**/*"
 
 
 def _modules() -> dict[str, Path]:
@@ -77,35 +82,32 @@ def run(kills: int, record: Path | None) -> int:
     subprocess.run(
         ["iasl", "-p", str(table), str(guest.ROOT / "tests/guest/pss.asl")], check=True, stdout=subprocess.DEVNULL
     )
-    programs = {f"/{name}": native_path(name) for name in ("nodewise-governor", "nodewise-rows")}
     loaded = {f"/modules/{name}.ko": path for name, path in modules.items()}
     machine = [*MACHINE, "-acpitable", f"file={table}.aml"]
     words = {"modules": " ".join(modules), "kills": kills, "bin": Path(sys.executable).parent}
-    small = {
-        **programs,
-        **loaded,
-        **{library: Path(library) for library in guest.libraries(programs.values())},
-        "/governors.sh": guest.ROOT / "tests/guest/governors.sh",
-        "/bin/busybox": Path(shutil.which("busybox") or "/bin/busybox"),
-    }
-    init = INIT.format(**words, root="/", command=f"sh /governors.sh {kills}")
-    initrd = guest.archive(small, init, "governors")
-    code = guest.boot(image, initrd, [*machine, "-m", "384M"], False)
-    if code:
-        return code
-    record_root = "tools/record_root.py"
-    whole = {**guest.tree(), **loaded, str(guest.ROOT / record_root): guest.ROOT / record_root}
-    tests = f"{sys.executable} -m pytest -p no:cacheprovider -q -rP tests/guest/governors"
-    keep = (
-        f"{sys.executable} {record_root} /tmp/root.json sys/devices/system/cpu/cpu*/cpufreq/stats/* && "
-        f'echo "{_RECORDED}$(gzip -c /tmp/root.json | base64 -w 0)" && '
-    )
-    init = INIT.format(**words, root=guest.ROOT, command=(keep if record else "") + tests)
-    initrd = guest.archive(whole, init, "study")
+    if record is None:
+        programs = {f"/{name}": native_path(name) for name in ("nodewise-governor", "nodewise-rows")}
+        small = {
+            **programs,
+            **loaded,
+            **{library: Path(library) for library in guest.libraries(programs.values())},
+            "/governors.sh": guest.ROOT / "tests/guest/governors.sh",
+            "/bin/busybox": Path(shutil.which("busybox") or "/bin/busybox"),
+        }
+        init = INIT.format(**words, root="/", command=f"sh /governors.sh {kills}")
+        code = guest.boot(image, guest.archive(small, init, "governors"), [*machine, "-m", "384M"], False)
+        if code:
+            return code
+    tool = guest.ROOT / "tools/record_root.py"
+    whole = {**guest.tree(), **loaded, str(tool): tool}
+    command = f"{sys.executable} -m pytest -p no:cacheprovider -q -rP tests/guest/governors"
+    if record is not None:
+        command = f"{sys.executable} {tool} /tmp/root.json '{_COUNTED}' && echo \"{_RECORDED}$(gzip -c /tmp/root.json | base64 -w 0)\""
     heard: list[str] = []
-    code = guest.boot(image, initrd, [*machine, "-m", "3G"], False, heard if record else None)
+    init = INIT.format(**words, root=guest.ROOT, command=command)
+    code = guest.boot(image, guest.archive(whole, init, "study"), [*machine, "-m", "3G"], False, heard)
     for line in heard:
-        if record and line.startswith(_RECORDED):
+        if record is not None and line.startswith(_RECORDED):
             record.write_bytes(gzip.decompress(base64.b64decode(line.removeprefix(_RECORDED))))
-            guest.say(f"kept {record}")
+            guest.say(f"kept {record}; read it, and cut it short, before it stays")
     return code

@@ -125,6 +125,17 @@ def test_kvm_needs_the_processors_own_virtualisation(tmp_path: Path) -> None:
     assert qemu.no_kvm(tmp_path) is None
 
 
+def test_an_emulated_microvm_is_told_how_fast_its_processor_counts(tmp_path: Path, kernel: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    assert qemu.clock_rate(tmp_path) == ""
+    (tmp_path / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: A\ncpu MHz\t\t: 2596.146\n")
+    assert qemu.clock_rate(tmp_path) == " tsc_early_khz=2596146"
+    environment = {"NODEWISE_GUEST_KERNEL": str(kernel)}
+    for name, way, told in (("microvm", "emulated", True), ("microvm", "kvm", False), ("vm", "emulated", False)):
+        line = _start(name, way=way, environment=environment).words[-1]
+        assert line.endswith(qemu.clock_rate() if told else "rdinit=/init"), line
+
+
 def test_what_lies_in_memory_inside_is_shown(tmp_path: Path) -> None:
     kind = dataclasses.replace(kind_of("bwrap"), programs=("sh",))
     asked = Isolation("bwrap", (f"{tmp_path}/out",))
