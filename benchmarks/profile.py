@@ -31,8 +31,9 @@ _SOURCE = """
 #include <time.h>
 static volatile double sink;
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+/* noipa: parts that are alike stay functions of their own names */
 #define PART(name) \\
-    __attribute__((noinline, aligned(64))) static void name(long n) { \\
+    __attribute__((noipa, aligned(64))) static void name(long n) { \\
         double x = 1; \\
         for (long i = 0; i < n; ++i) x = x * 1.0000001 + 1e-9; \\
         sink = x; \\
@@ -145,8 +146,7 @@ def main(*options: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "parts.c").write_text(_SOURCE)
-        # parts that are alike stay functions of their own
-        flags = ("-O2", "-g", "-fopenmp", "-fno-omit-frame-pointer", "-fno-ipa-icf")
+        flags = ("-O2", "-g", "-fopenmp", "-fno-omit-frame-pointer")
         subprocess.run(["cc", *flags, "parts.c", "-o", "parts"], cwd=folder, check=True)
         for threads in (1, 2):
             if threads > most:

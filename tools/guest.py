@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "guest"
 KERNELS = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-generic", "linux-image-amd64")
 #: Emulated, a start of the interpreter takes seconds.
-LIMIT_S = 40 * 60
+LIMIT_S = 90 * 60
 LONG = 4096
 DEFAULT_TESTS = ("tests/guest", "tests/runner/test_memory.py")
 #: What of the interpreter's and the environment's libraries the tests have no use for.

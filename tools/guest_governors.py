@@ -100,7 +100,7 @@ def run(kills: int, record: Path | None) -> int:
             return code
     tool = guest.ROOT / "tools/record_root.py"
     whole = {**guest.tree(), **loaded, str(tool): tool}
-    command = f"{sys.executable} -m pytest -p no:cacheprovider -q -rP tests/guest/governors"
+    command = f"{sys.executable} -m pytest -p no:cacheprovider -q -s tests/guest/governors"
     if record is not None:
         command = f"{sys.executable} {tool} /tmp/root.json '{_COUNTED}' && echo \"{_RECORDED}$(gzip -c /tmp/root.json | base64 -w 0)\""
     heard: list[str] = []

@@ -173,5 +173,6 @@ def test_the_governor_is_as_it_was_after_each_of_many_kills(tmp_path: Path) -> N
             lambda: set(governors()) == {BEFORE} and not set(processes()) - own,
             f"kill {kill} of {name}: not as it was",
         )
-    print(f"{KILLS} kills, another governor at {changed} of them: {hit}")
+        if (kill + 1) % 10 == 0 or kill + 1 == KILLS:
+            print(f"{kill + 1} kills, another governor at {changed} of them: {hit}", flush=True)
     assert changed > KILLS / 4
