@@ -2,7 +2,7 @@
 """Boot a Linux guest with another machine's shape, and run the tests of binding and memory inside of it.
 
     ./dev guest [--shell] [--kvm] [pytest's arguments]
-    ./dev guest --governors [--kills N]
+    ./dev guest --governors [--kills N | --record FILE]
 
 The guest has 2 sockets of 8 cores with 4 hardware threads, 2 NUMA nodes with processors and a third, faster one without,
 as the firmware's table of bandwidths says. QEMU emulates it (with --kvm it runs on /dev/kvm, which a virtual machine's own
@@ -35,7 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "guest"
 KERNELS = ("linux-image-cloud-amd64", "linux-image-virtual", "linux-image-generic", "linux-image-amd64")
 #: Emulated, a start of the interpreter takes seconds.
-LIMIT_S = 40 * 60
+LIMIT_S = 90 * 60
+LONG = 4096
 DEFAULT_TESTS = ("tests/guest", "tests/runner/test_memory.py")
 #: What of the interpreter's and the environment's libraries the tests have no use for.
 LEFT_OUT = re.compile(
@@ -178,19 +179,19 @@ poweroff -f
 """
 
 
-def archive(files: dict[str, Path], init: str) -> Path:
-    """The archive of all files, made anew where one of them changed; and a small one beside it with the init program."""
+def archive(files: dict[str, Path], init: str, name: str = "system") -> Path:
+    """The archive of all files, made anew where one of them changed; and a small one behind it with the init program."""
     digest = hashlib.sha256()
-    for name, path in sorted(files.items()):
+    for inside, path in sorted(files.items()):
         state = path.stat()
-        digest.update(f"{name} {state.st_size} {state.st_mtime_ns}\n".encode())
-    packed, mark = FOLDER / "system.cpio.gz", FOLDER / "system.mark"
+        digest.update(f"{inside} {state.st_size} {state.st_mtime_ns}\n".encode())
+    packed, mark = FOLDER / f"{name}.cpio.gz", FOLDER / f"{name}.mark"
     if not packed.exists() or not mark.exists() or mark.read_text() != digest.hexdigest():
         say(f"packing {len(files)} files")
         with gzip.open(packed, "wb", compresslevel=1) as out:
-            out.write(b"".join(cpio((name, path.read_bytes(), 0o100755) for name, path in sorted(files.items()))))
+            out.write(b"".join(cpio((inside, path.read_bytes(), 0o100755) for inside, path in sorted(files.items()))))
         mark.write_text(digest.hexdigest())
-    whole = FOLDER / "initrd"
+    whole = FOLDER / f"{name}.initrd"
     small = io.BytesIO()
     with gzip.GzipFile(fileobj=small, mode="wb") as out:
         out.write(b"".join(cpio([("/init", init.encode(), 0o100755)])))
@@ -244,8 +245,8 @@ def machine(fast: bool) -> list[str]:
     return words
 
 
-def boot(image: Path, initrd: Path, machine: Sequence[str], shell: bool) -> int:
-    """Run the guest; the exit code of what it ran, or 1 where it did not come to its end."""
+def boot(image: Path, initrd: Path, machine: Sequence[str], shell: bool, heard: list[str] | None = None) -> int:
+    """Run the guest; the exit code of what it ran, or 1 where it did not come to its end. `heard` gets its long lines, which are not for people."""
     command = [
         "qemu-system-x86_64", *machine, "-nographic", "-no-reboot", "-nodefaults", "-kernel", str(image), "-initrd",
         str(initrd), "-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable rdinit=/init",
@@ -270,6 +271,8 @@ def boot(image: Path, initrd: Path, machine: Sequence[str], shell: bool) -> int:
                 code = int(match[1])
             elif "nodewise-guest: up" in line:
                 say(f"the guest is up after {time.monotonic() - begin:.0f} s")
+            elif heard is not None and len(line) > LONG:
+                heard.append(line)
             else:
                 print(line, flush=True)
         child.wait()
@@ -297,7 +300,8 @@ def main() -> int:
         import guest_governors
 
         kills = int(words[words.index("--kills") + 1]) if "--kills" in words else 100
-        code = guest_governors.run(kills)
+        record = Path(words[words.index("--record") + 1]) if "--record" in words else None
+        code = guest_governors.run(kills, record)
         say("inside of the guest all is well" if code == 0 else f"inside of the guest something failed ({code})")
         return code
     image = kernel()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records what a snapshot of this machine reads, as JSON for `tests/nodes/recorded`: `record_root.py FILE`.
+"""Records what a snapshot of this machine reads, as JSON for `tests/nodes/recorded`: `record_root.py FILE [GLOB…]`.
 
-`files` are texts by path, `folders` those that only have to be there, `links` what the name of a link's target says. Read it before it is
+`files` are texts by path, `folders` those that only have to be there, `links` what the name of a link's target says; each GLOB, below /, adds files. Read it before it is
 kept: the host's name, its mounts and its command line are in it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from nodewise.nodes.take import take_snapshot
 _KEPT = ("/proc/", "/sys/", "/etc/os-release", "/usr/lib/os-release", "/var/lib/dpkg/status")
 
 
-def record() -> dict[str, Any]:
+def record(more: Sequence[str] = ()) -> dict[str, Any]:
     """What is read here now."""
     opened: list[str] = []
 
@@ -29,7 +30,8 @@ def record() -> dict[str, Any]:
     sys.addaudithook(heard)
     take_snapshot(Path("/"), "recorded")
     files, links = {}, {}
-    for path in dict.fromkeys(map(Path, list(opened))):
+    added = [path for pattern in more for path in sorted(Path("/").glob(pattern)) if path.is_file()]
+    for path in dict.fromkeys([*map(Path, list(opened)), *added]):
         try:
             files[str(path)[1:]] = path.read_text(errors="replace").rstrip("\n")
         except OSError:
@@ -41,4 +43,4 @@ def record() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(record(), indent=1) + "\n")
+    Path(sys.argv[1]).write_text(json.dumps(record(sys.argv[2:]), indent=1) + "\n")

@@ -1,26 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual machines, where a kernel for them is found: emulated ones, too, since nothing here is about times."""
+"""Virtual machines, where a kernel for them is found (in /boot, or by NODEWISE_GUEST_KERNEL): emulated ones, too, since nothing here is about times."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from nodewise.base.errors import UnavailableError
+from nodewise.isolation import launcher as launching
+from nodewise.isolation.guest_kernel import find_kernel
+from nodewise.isolation.kind import Kind, Way, kind_of
 from nodewise.isolation.launcher import EMULATED, STARTUP, IsolatedLauncher
+from nodewise.isolation.probe import probe, working_way
 from nodewise.runner.isolation import read_isolation
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
-from tests.isolation.runtimes import GUESTS, left, needs, state_of_the_system
+from tests.isolation.runtimes import GUESTS, left, state_of_the_system
 
 _LIMIT_S = 240.0
 
 
+def _booted(kind: Kind) -> Way:
+    """The first way that boots it, however long that takes among other tests; else the test is skipped in the words of each."""
+    refused = []
+    for way in kind.ways:
+        try:
+            kind.runtime()
+            find_kernel()
+        except UnavailableError as problem:
+            pytest.skip(problem.what)
+        answer = probe(kind, way, _LIMIT_S)
+        if answer.works:
+            return way
+        refused.append(f"{way.name}: {answer.refused}")
+    # where QEMU and a kernel are, an emulated one boots
+    pytest.fail(f"{kind.name} does not boot: {'; '.join(refused)}")
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", GUESTS)
-def test_a_program_runs_in_a_system_of_its_own(kind: str, tmp_path: Path) -> None:
-    needs(kind)
+def test_a_program_runs_in_a_system_of_its_own(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    way = _booted(kind_of(kind))
+    monkeypatch.setattr(launching, "working_way", lambda *_: way)
     before = state_of_the_system()
     given = tmp_path / "in"
     given.write_text("one line\n")
-    text = f"cat; uname -r > {tmp_path}/release; grep Cpus_allowed_list: /proc/self/status >&2; echo $VALUE $0; (echo no > /etc/written) 2>&-; exit 5"
+    inner = f"ls /sys/class/net > {tmp_path}/net; grep ' / ' /proc/mounts > {tmp_path}/root"
+    text = f"cat; {inner}; uname -r > {tmp_path}/release; grep Cpus_allowed_list: /proc/self/status >&2; echo $VALUE $0; (echo no > /etc/written) 2>&-; exit 5"
     setting = Setting(
         ("sh", "-c", text, "a b"),
         env={"VALUE": "of mine"},
@@ -33,6 +59,30 @@ def test_a_program_runs_in_a_system_of_its_own(kind: str, tmp_path: Path) -> Non
     assert sample.ok, sample.error
     assert sample.usage["exit_code"] == 5 and 0 < sample.seconds < sample.wall_s and sample.metrics[STARTUP] > 0
     assert (tmp_path / "release").read_text().strip() and not Path("/etc/written").exists()
+    # its own loopback alone, and the host's files by 9p
+    assert (tmp_path / "net").read_text().split() == ["lo"] and " 9p " in (tmp_path / "root").read_text()
     assert left(before) == {}
-    if any(mark.startswith(EMULATED) for mark in sample.marks):
-        pytest.skip("emulated: what it saw was right, its times mean nothing")
+    assert any(mark.startswith(EMULATED) for mark in sample.marks) == way.emulated
+
+
+@pytest.mark.parametrize("kind", GUESTS)
+def test_it_is_refused_in_the_words_of_qemu(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that knows no such machine, as QEMU without `microvm` says it."""
+    said = f"qemu-system-x86_64: unsupported machine type\\nUse -machine help to list supported machines ({kind})"
+    qemu = tmp_path / "qemu-system-x86_64"
+    qemu.write_text(f"#!/bin/sh\nprintf '{said}\\n' >&2\nexit 1\n")
+    qemu.chmod(0o755)
+    (tmp_path / "boot").mkdir()
+    folder = tmp_path / "lib/modules/1.0"
+    folder.mkdir(parents=True)
+    names = ("virtio_mmio", "virtio_pci", "9pnet_virtio", "9p")
+    (folder / "modules.builtin").write_text("".join(f"kernel/{name}.ko\n" for name in names))
+    (tmp_path / "boot/vmlinuz-1.0").touch()
+    monkeypatch.setenv("NODEWISE_GUEST_KERNEL", str(tmp_path / "boot/vmlinuz-1.0"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = re.escape(
+        f"emulated: qemu-system-x86_64: unsupported machine type Use -machine help to list supported machines ({kind})"
+    )
+    with pytest.raises(UnavailableError, match=f"{kind} does not work here: .*{words}"):
+        working_way(kind_of(kind), "emulated")

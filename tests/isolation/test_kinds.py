@@ -11,6 +11,7 @@ from nodewise.base.errors import InputError, UnavailableError
 from nodewise.isolation import guest_kernel, qemu
 from nodewise.isolation.kind import Request, Start, Volume, all_kinds, kind_of
 from nodewise.isolation.prepare import Prepared, request_of
+from nodewise.isolation.probe import working_way
 from nodewise.runner.isolation import Isolation, read_isolation
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting, setting_from_json
@@ -123,6 +124,45 @@ def test_kvm_needs_the_processors_own_virtualisation(tmp_path: Path) -> None:
     assert "neither kvm_intel nor kvm_amd" in (qemu.no_kvm(tmp_path) or "")
     (tmp_path / "sys" / "module" / "kvm_amd").mkdir(parents=True)
     assert qemu.no_kvm(tmp_path) is None
+
+
+def test_an_emulated_microvm_is_told_how_fast_its_processor_counts(tmp_path: Path, kernel: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    assert qemu.clock_rate(tmp_path) == ""
+    (tmp_path / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: A\ncpu MHz\t\t: 2596.146\n")
+    assert qemu.clock_rate(tmp_path) == " tsc_early_khz=2596146"
+    environment = {"NODEWISE_GUEST_KERNEL": str(kernel)}
+    for name, way, told in (("microvm", "emulated", True), ("microvm", "kvm", False), ("vm", "emulated", False)):
+        line = _start(name, way=way, environment=environment).words[-1]
+        assert line.endswith(qemu.clock_rate() if told else "rdinit=/init"), line
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            "kata-runtime  : 3.2.0\n   commit   : 0\n   OCI specs: 1.0.2",
+            "kata-runtime 3.2.0 starts no container by itself",
+        ),
+        ("kata-runtime  : 1.12.1", "kvm"),
+        ("", "kvm"),
+    ],
+)
+def test_kata_is_refused_where_it_cannot_work(
+    said: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(UnavailableError, match="kata: there is no program kata-runtime here"):
+        working_way(kind_of("kata"))
+    runtime = tmp_path / "kata-runtime"
+    runtime.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo '{said}' && exit\necho Invalid command >&2\nexit 1\n")
+    runtime.chmod(0o755)
+    if why == "kvm":
+        # with KVM it is tried, and refused in its own words
+        why = "does not work here: .*" + ("Invalid command" if qemu.no_kvm() is None else "/dev/kvm is")
+    with pytest.raises(UnavailableError, match=why):
+        working_way(kind_of("kata"))
 
 
 def test_what_lies_in_memory_inside_is_shown(tmp_path: Path) -> None:

@@ -16,6 +16,12 @@ def test_all_that_the_system_says_is_read(tmp_path: Path) -> None:
     assert (found.least_khz, found.most_khz, found.latency_ns) == (1000000, 3000000, 10000)
     assert found.counted and found.transitions == 15
     assert found.times_s == {"3000000": 2.5, "2000000": 0.07, "1000000": 10.01}
+    assert found.changes == {
+        "3000000": {"2000000": 5, "1000000": 2},
+        "2000000": {"3000000": 4, "1000000": 1},
+        "1000000": {"3000000": 3},
+    }
+    assert found.into_top == {"2000000": 4, "1000000": 3}
 
 
 def test_a_kernel_that_counts_nothing_and_a_driver_without_steps(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError
+from nodewise.machine.frequencies import read_frequency_control
 from nodewise.nodes.reading.mounts import shown_options, shown_place
 from nodewise.nodes.reading.reader import Reader
 from nodewise.nodes.reading.software import read_software
@@ -65,6 +66,22 @@ def test_a_recorded_virtual_machine_says_what_it_lacks(tmp_path: Path) -> None:
     assert made.software is not None and made.software["libc6"].startswith("2.36")
     assert made.network is not None and made.network["eth0"].driver == "virtio_net"
     assert made.kernel.modules == {"kvm": None, "virtio_net": None}
+
+
+def test_a_recorded_guest_has_a_driver_that_sets_frequencies(tmp_path: Path) -> None:
+    """Recorded by `./dev guest --governors --record`: what acpi-cpufreq of a real kernel says, in an emulated machine."""
+    made = take_snapshot(_recorded(tmp_path, "guest-frequencies"), "0")
+    assert (made.node, made.processor.cores, made.firmware.vendor) == ("guest", 2, "QEMU")
+    assert made.clocks.governors == {"schedutil": "0-1"} and made.clocks.drivers == {"acpi-cpufreq": "0-1"}
+    assert (made.clocks.held_to_hz, made.clocks.could_hz, made.clocks.least_hz) == (2.661e9, 2.661e9, 1.064e9)
+    assert made.clocks.boost is None and "boost" in made.absent["clocks.boost"]
+    assert made.quiet["governor"] == "noisy" and "clocks.governors" not in made.absent
+    assert all(_explained(made, path) for path in _nulls(made) if not path.startswith("kernel.modules"))
+    control = read_frequency_control(tmp_path, 0)
+    assert control is not None and control.governors[-1] == "schedutil" and len(control.governors) == 6
+    assert control.frequencies_khz == (2661000, 2128000, 1596000, 1064000) and control.latency_ns == 10000
+    assert control.transitions == sum(sum(ends.values()) for ends in control.changes.values()) == 26
+    assert control.into_top == {"2128000": 3}
 
 
 def test_every_part_of_a_cluster_node_is_read(node: Snapshot) -> None:

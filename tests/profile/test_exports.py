@@ -28,7 +28,7 @@ HOSTILE = [
 ]
 
 
-def _taken(chain: list[str], time: float = 0.0, tid: int = 1) -> Taken:
+def taken(chain: list[str], time: float = 0.0, tid: int = 1) -> Taken:
     return Taken(1, tid, time, tuple(Frame(name, "/lib/x.so", i) for i, name in enumerate(chain)))
 
 
@@ -85,13 +85,17 @@ def check_speedscope(data: Any) -> None:
 
 
 def test_speedscope_gets_what_its_schema_asks_for() -> None:
-    samples = [_taken([name, "caller", "main"], i / 99) for i, name in enumerate(HOSTILE)]
+    samples = [taken([name, "caller", "main"], i / 99) for i, name in enumerate(HOSTILE)]
     data = json.loads(speedscope({"app (1)": samples, "none (2)": []}, 99, 'it\'s "app"\n'))
     check_speedscope(data)
     first = data["profiles"][0]
     names = [data["shared"]["frames"][i]["name"] for i in first["samples"][0]]
     # outermost first
     assert names == ["main", "caller", "f"]
+    listed = [frame["name"] for frame in data["shared"]["frames"]]
+    # what cannot be seen gets a name, and what has one is one function
+    assert len(listed) == len(set(listed)) and all(name.isprintable() and name.strip() for name in listed)
+    assert {"a;b", "new line", "[unknown]"} <= set(listed)
     assert sum(first["weights"]) == pytest.approx(len(HOSTILE) / 99)
     for broken in (
         {**data, "more": 1},
@@ -103,11 +107,13 @@ def test_speedscope_gets_what_its_schema_asks_for() -> None:
 
 
 def test_collapsed_stacks_are_in_their_grammar_whatever_names_hold() -> None:
-    text = collapsed(summed([_taken([name, "caller"]) for name in HOSTILE for _ in range(3)]))
+    text = collapsed(summed([taken([name, "caller"]) for name in HOSTILE for _ in range(3)]))
     stacks = check_collapsed(text)
     assert sum(stacks.values()) == 3 * len(HOSTILE)
     assert stacks["caller", "f"] == 3 and stacks["caller", "a:b"] == 3
     assert stacks["caller", "operator()(int) const [clone .part.0]"] == 3
+    # inferno takes a line that ends in two numbers for a difference
+    assert stacks["caller", "ends in_12"] == 3
     for broken in ("a;b\n", "a;b 0\n", "a;;b 1\n", "a 1", "b 1\na 1\n", "a\x1b 1\n"):
         with pytest.raises(ValueError):
             check_collapsed(broken)

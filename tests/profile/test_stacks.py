@@ -37,7 +37,7 @@ def test_speedscope_gets_a_profile_for_each_thread() -> None:
     assert [[names[i] for i in stack] for stack in profile["samples"]] == [
         ["main", "a"],
         ["main", "a"],
-        ["main", "b;c\n"],
+        ["main", "b;c"],
         ["[unknown]"],
     ]
     assert profile["weights"] == [0.01] * 4 and abs(profile["endValue"] - 0.04) < 1e-12

@@ -10,6 +10,7 @@ from pathlib import Path
 from nodewise.base.errors import InputError
 from nodewise.isolation.guest_kernel import find_kernel, initrd
 from nodewise.isolation.kind import SCRATCH, Request, Start, Way
+from nodewise.machine.files import first_match, read_text
 
 #: What a guest has where nothing is said of it.
 MEMORY = 1 << 30
@@ -34,6 +35,15 @@ def no_kvm(root: Path = Path("/")) -> str | None:
             "is not shown to this system, or not used"
         )
     return None
+
+
+def clock_rate(root: Path = Path("/")) -> str:
+    """What tells a guest's kernel how fast its processor counts: as this one, whose counter an emulated one shows. Empty where that is not known.
+
+    A machine without another clock has nothing to measure that by: the kernel tries by a timer that comes late on a busy system, and then never ends booting.
+    """
+    rate = first_match(r"^cpu MHz\s*: ([\d.]+)$", read_text(root / "proc/cpuinfo") or "")
+    return "" if rate is None else f" tsc_early_khz={round(float(rate) * 1000)}"
 
 
 #: On the processor by KVM, or emulated.

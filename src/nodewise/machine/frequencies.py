@@ -12,7 +12,8 @@ from nodewise.machine.files import read_number, read_text
 @dataclass(frozen=True)
 class FrequencyControl:
     """A processor's driver and governors; frequencies in kHz, falling, and the latency of a change in ns. `counted` says whether the kernel counts
-    changes, `transitions` how many it has counted, and `times_s` how long the processor had each frequency, in seconds by kHz.
+    changes, `transitions` how many it has counted, `times_s` how long the processor had each frequency, in seconds by kHz, and `changes` how often it went from
+    one to another, by both; what never happened is left out.
     """
 
     processor: int
@@ -26,6 +27,13 @@ class FrequencyControl:
     counted: bool
     transitions: int | None
     times_s: dict[str, float]
+    changes: dict[str, dict[str, int]]
+
+    @property
+    def into_top(self) -> dict[str, int]:
+        """How often it came back to its highest frequency, by that from which it came."""
+        top = str(max(self.frequencies_khz, default=0))
+        return {start: ends[top] for start, ends in self.changes.items() if top in ends}
 
 
 def read_frequency_control(root: Path, processor: int) -> FrequencyControl | None:
@@ -51,7 +59,23 @@ def read_frequency_control(root: Path, processor: int) -> FrequencyControl | Non
         transitions=_whole(read_number(folder / "stats/total_trans")),
         # in units of 10 ms, whatever the kernel's own clock
         times_s={frequency: int(time) / 100 for frequency, time in counted},
+        changes=_changes(read_text(folder / "stats/trans_table") or ""),
     )
+
+
+def _changes(table: str) -> dict[str, dict[str, int]]:
+    """The kernel's table of changes: a line of the frequencies to which, then one for each from which."""
+    found: dict[str, dict[str, int]] = {}
+    ends: list[str] = []
+    for line in table.splitlines():
+        start, _, numbers = line.partition(":")
+        counts = [int(w) for w in numbers.split() if w.isdecimal()]
+        if not start.strip():
+            ends = numbers.split()
+        elif start.strip().isdecimal():
+            made = {end: count for end, count in zip(ends, counts, strict=False) if count}
+            found |= {start.strip(): made} if made else {}
+    return found
 
 
 def _whole(value: float | None) -> int | None:

@@ -15,6 +15,8 @@ from nodewise.profile.samples import UNKNOWN, Taken
 Stack = tuple[str, ...]
 _SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
 _MICROSECONDS = 1e6
+#: The end of a stack with which its line would be read as a difference of two counts.
+_NUMBER_BEHIND = re.compile(r" (?=[\d.]+$)")
 #: What a reader of lines stumbles over, ends of lines that Unicode knows among it.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -46,13 +48,18 @@ def collapsed(stacks: Mapping[Stack, int]) -> str:
     """One line for each stack, its functions with semicolons between and the count behind, as flamegraph.pl and inferno read it."""
     counts: Counter[str] = Counter()
     for stack, count in stacks.items():
-        counts[";".join(map(_plain, stack))] += count
+        counts[_NUMBER_BEHIND.sub("_", ";".join(map(_plain, stack)))] += count
     return "".join(f"{stack} {count}\n" for stack, count in sorted(counts.items()) if count)
 
 
 def _plain(name: str) -> str:
     """A name without what ends a function, a stack or a line there."""
-    return _CONTROL.sub(" ", name).replace(";", ":").strip() or UNKNOWN
+    return _shown(name.replace(";", ":"))
+
+
+def _shown(name: str) -> str:
+    """A name that can be seen, on one line."""
+    return _CONTROL.sub(" ", name).strip() or UNKNOWN
 
 
 def speedscope(threads: Mapping[str, Sequence[Taken]], rate: int, name: str) -> str:
@@ -63,7 +70,7 @@ def speedscope(threads: Mapping[str, Sequence[Taken]], rate: int, name: str) -> 
         stacks, weights = [], []
         for taken in samples:
             if taken.waited is None:
-                chain = [(f.function, f.object) for f in reversed(taken.chain)] or [(UNKNOWN, "")]
+                chain = [(_shown(f.function), f.object) for f in reversed(taken.chain)] or [(UNKNOWN, "")]
                 stacks.append([frames.setdefault(key, len(frames)) for key in chain])
                 weights.append(1 / rate)
         profiles.append(

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from nodewise.isolation.kind import Kind, Request, Start
-from nodewise.isolation.qemu import WAYS, guest_start
+from nodewise.isolation.qemu import WAYS, clock_rate, guest_start
 
 _MODULES = ("virtio_mmio", "9pnet_virtio", "9p")
 
 
 def _start(request: Request) -> Start:
-    return guest_start(request, "microvm", "device", _MODULES)
+    return guest_start(request, "microvm", "device", _MODULES, clock_rate() if request.way == "emulated" else "")
 
 
 KIND = Kind(

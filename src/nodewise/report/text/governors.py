@@ -12,7 +12,7 @@ _HEAD = ("workload", "governor", "runs", "median", "95% interval", "times as fas
 
 
 def control_text(control: FrequencyControl | None, processor: int) -> str:
-    """A processor's driver and governors, in a line or two."""
+    """A processor's driver and governors, and what was counted, in up to three lines."""
     if control is None:
         return f"processor {processor}: no driver sets its frequency, as in most virtual machines"
     span = f"{_mhz(control.least_khz)} to {_mhz(control.most_khz)}"
@@ -23,6 +23,9 @@ def control_text(control: FrequencyControl | None, processor: int) -> str:
     if control.counted:
         times = ", ".join(f"{_mhz(int(f))} {format_seconds(s)}" for f, s in control.times_s.items())
         lines.append(f"since the start: {control.transitions} changes; {times}")
+    if control.into_top:
+        back = ", ".join(f"{_mhz(int(start))} {count}" for start, count in control.into_top.items())
+        lines.append(f"back to the top from: {back}")
     return "\n".join(lines)
 
 
