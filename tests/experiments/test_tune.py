@@ -432,6 +432,38 @@ def test_a_sweep_runs_every_setting_and_says_what_it_had_no_runs_for(tmp_path: P
     assert not any("not whole" in note for note in result.notes)
 
 
+def tune_or_stop(question: Question, launcher: Scripted) -> bool:
+    """Whether it was stopped before its end."""
+    try:
+        return tune(question, launcher).stopped == "interrupted"
+    except KeyboardInterrupt:
+        return True
+
+
+def test_a_sweep_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    def asked(name: str, resume: bool = False) -> Question:
+        changes: dict[str, Any] = {"axes": ("threads", "placement"), "sweep": True, "resume": resume}
+        return dataclasses.replace(_question(tmp_path / name, 400, on=machine(4, 1)), **changes)
+
+    for name in ("whole", "cut"):
+        (tmp_path / name).mkdir()
+    tune(asked("whole"), Scripted(many_core, 1))
+    whole = read_experiment(tmp_path / "whole" / "x")
+    # in the first block, and twice later
+    had = [0]
+    for cut in (4, 25, 30):
+        stopped = tune_or_stop(asked("cut", resume=cut > 4), Scripted(many_core, cut, interrupt_at=cut))
+        assert stopped
+        had.append(len((tmp_path / "cut" / "x" / "samples.jsonl").read_text().splitlines()))
+    assert had == sorted(set(had))
+    result = tune(asked("cut", resume=True), Scripted(many_core, 2))
+    stored = read_experiment(tmp_path / "cut" / "x")
+    assert stored.question["sweep"] == whole.question["sweep"] and stored.question["unswept"] == 0
+    searched = [s for s in result.settings if s.runs and s.key != "baseline"]
+    assert len(searched) >= stored.question["sweep"] - 1 and all(s.runs >= 6 for s in searched)
+    assert not any("not whole" in note for note in result.notes)
+
+
 def test_a_sweep_of_too_few_runs_is_refused_at_once(tmp_path: Path) -> None:
     question = dataclasses.replace(_question(tmp_path, 100), axes=("threads", "placement"), sweep=True)
     with pytest.raises(InputError, match=r"a sweep of \d+ settings") as refused:

@@ -104,7 +104,7 @@ double argument(Function function, bool edges, std::uint64_t random) {
 }  // namespace
 
 int layout(nw_run* run) {
-    auto* state = new (std::nothrow) State{kExp, kExp, false, false, 0, nullptr, 1, 1, 0, 0};
+    auto* state = new (std::nothrow) State{kExp, kExp, false, false, 0, nullptr, 1, 1, 0, 0, false};
     if (state == nullptr) {
         return nw_fail(run, "no memory");
     }
@@ -122,6 +122,8 @@ int layout(nw_run* run) {
     const char* input = nw_text(run, "input");
     state->edges = input != nullptr && std::strcmp(input, "edge") == 0;
     state->repeats = static_cast<std::int64_t>(nw_number(run, "repeat", 1));
+    const char* others = nw_text(run, "others");
+    state->zero = others != nullptr && std::strcmp(others, "zero") == 0;
     const char* mask = nw_text(run, "mask");
     if (mask != nullptr && std::strcmp(mask, "none") == 0) {
         state->density = 0;
@@ -156,7 +158,7 @@ int fill(nw_run* run) {
                       : 0;
         x[i] =
             mask[i] != 0 ? argument(state.function, state.edges, random) : kPoison[state.function][random % kPoisons];
-        kept[i] = nw_uniform(nw_mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;
+        kept[i] = state.zero ? 0.0 : nw_uniform(nw_mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;
     }
     return 0;
 }
@@ -167,8 +169,9 @@ void work(const nw_run* run, nw_work* out) {
     out->items = n * static_cast<double>(state.repeats);
     // of those that the mask is expected to choose
     out->flops = kOperations[state.function] * out->items * state.density;
-    // what has to come from memory once, however often it is used: for each element its mask, and x or what is kept
-    out->bytes_read = 9 * n;
+    // what has to come from memory once, however often it is used: for each element its mask, and x or what is kept;
+    // a line of x is left alone only where none of its elements is chosen
+    out->bytes_read = state.zero && state.density == 0 ? n : 9 * n;
     out->bytes_written = 8 * n;
 }
 

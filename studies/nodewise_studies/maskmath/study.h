@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// y[i] = mask[i] ? f(x[i]) : kept[i]: the functions of the study's table, and what its files share.
+// y[i] = mask[i] ? f(x[i]) : kept[i], or 0: the functions of the study's table, and what its files share.
 #pragma once
 
 #include <stdint.h>
@@ -33,6 +33,7 @@ struct State {
     // seconds that a vector takes by the processor's own square root and by steps, 0 where it was not measured
     double root_own_s;
     double root_steps_s;
+    bool zero;  // masked-off elements become 0, and nothing is read for them
 };
 
 struct Part {

@@ -66,6 +66,12 @@ STUDY = Study(
             "random",
             ("random", "blocks", "none", "all"),
         ),
+        Knob(
+            "others",
+            "what becomes of elements that the mask leaves out: what was there, or 0 (`if (mask) f(x); else 0.0`)",
+            "keep",
+            ("keep", "zero"),
+        ),
         Knob("percent", "how many of 100 elements the mask chooses", "50", least=0, most=100),
         Knob("input", "arguments: usual ones, or also edges of the function's range", "usual", ("usual", "edge")),
     ),
@@ -86,7 +92,10 @@ STUDY = Study(
         {"function": "cos", "n": "513", "repeat": "1", "mask": "all"},
         {"function": "acosh", "n": "1001", "repeat": "1", "mask": "none"},
         {"function": "exp", "n": "30001", "repeat": "1", "mask": "blocks", "percent": "20"},
+        *({"function": f, "n": "3003", "repeat": "2", "others": "zero"} for f in FUNCTIONS),
+        {"function": "exp", "n": "3003", "repeat": "1", "others": "zero", "percent": "5"},
         # past the caches
+        {"function": "log", "n": "2000003", "repeat": "1", "percent": "3", "others": "zero"},
         {"function": "sqrt", "n": "2000003", "repeat": "1", "percent": "90"},
     ),
     reference=reference,
@@ -106,6 +115,7 @@ STUDY = Study(
     bench=(
         *({"function": f, "mask": "all", "accuracy": a} for f in FUNCTIONS for a in ("1", "4")),
         *({"function": f, "percent": "25"} for f in FUNCTIONS),
+        {"percent": "25", "others": "zero"},
         *({"function": f, "n": "16777216", "repeat": "1"} for f in ("exp", "acosh")),
     ),
 )

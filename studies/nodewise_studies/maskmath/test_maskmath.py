@@ -3,7 +3,9 @@
 
 import json
 import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nodewise.studies.commands import simd_targets, work_of, worker_command
@@ -72,6 +74,26 @@ def test_masked_off_elements_raise_nothing(function: str, simd: str, variant: st
 def test_batches_that_are_not_whole_or_past_the_caches(simd: str, variant: str, n: str, percent: str) -> None:
     found = measure(variant, simd, function="acosh", n=n, percent=percent)
     assert found["ulp"] <= 0.9
+
+
+@pytest.mark.parametrize("variant", ["branch", "blend", "native", "compress", "best"])
+@pytest.mark.parametrize("percent", ["0", "3", "60"])
+def test_what_is_left_out_is_kept_or_becomes_zero(variant: str, percent: str, tmp_path: Path) -> None:
+    for others in ("keep", "zero"):
+        point = MASKMATH.study.point(
+            {"function": "exp", "n": "2501", "repeat": "1", "percent": percent, "others": others}
+        )
+        command = [*worker_command(MASKMATH, variant, point), "--threads", "2", "--dump", str(tmp_path)]
+        subprocess.run(command, capture_output=True, check=True)
+        x, kept, mask, y = (np.load(tmp_path / f"{name}.npy") for name in ("x", "kept", "mask", "y"))
+        wanted = np.where(mask, np.exp(np.where(mask, x, 0.0)), kept if others == "keep" else 0.0)
+        np.testing.assert_allclose(y, wanted, rtol=1e-14)
+        assert not np.signbit(y[mask == 0]).any() or others == "keep"
+
+
+def test_nothing_is_read_for_elements_that_become_zero() -> None:
+    assert work_of(MASKMATH, MASKMATH.study.point({"mask": "none", "others": "zero", "n": "1000"}))["bytes"] == 9000
+    assert work_of(MASKMATH, MASKMATH.study.point({"mask": "none", "n": "1000"}))["bytes"] == 17000
 
 
 # the operations of exp, of half of the elements and of all

@@ -16,15 +16,6 @@ namespace {
 constexpr int kReportedComponents = 30;
 constexpr std::size_t kLeastExpanded = 1024;
 
-// What each column is divided by, as a factor: 1 for a covariance, 0 for a column that does not vary.
-std::vector<double> scales(Method method, std::size_t columns, const std::vector<double>& squares, double count) {
-    std::vector<double> scale(columns, 1.0);
-    for (std::size_t j = 0; method != Method::covariance && j < columns; ++j) {
-        scale[j] = squares[j] > 0 ? 1.0 / std::sqrt(squares[j] / (count - 1.0)) : 0.0;
-    }
-    return scale;
-}
-
 Moments all_moments(nw_run* run, const Variant& variant) {
     State& own = state(run);
     Moments all;
@@ -86,7 +77,7 @@ Frame from_moments(nw_run* run, const Variant& variant, double* values, double* 
     for (std::size_t j = 0; j < d; ++j) {
         squares[j] = all.cross[j * d + j];
     }
-    const std::vector<double> scale = scales(own.method, d, squares, all.count);
+    const std::vector<double> scale = scales(own.method, squares, all.count);
     for (std::size_t i = 0; i < d; ++i) {
         for (std::size_t j = 0; j < d; ++j) {
             all.cross[i * d + j] *= scale[i] * scale[j] / (all.count - 1.0);
@@ -107,7 +98,7 @@ Frame from_factor(nw_run* run, const Variant& variant, double* values, double* v
     for (std::size_t i = 0; i < d * d; ++i) {
         squares[i % d] += all.rows[i] * all.rows[i];
     }
-    const std::vector<double> scale = scales(own.method, d, squares, all.count);
+    const std::vector<double> scale = scales(own.method, squares, all.count);
     if (!all.values.empty()) {
         // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
         std::copy(all.values.begin(), all.values.end(), values);
@@ -124,7 +115,7 @@ Frame from_factor(nw_run* run, const Variant& variant, double* values, double* v
     return {all.mean, scale};
 }
 
-void report(nw_run* run, const double* values) {
+void report(nw_run* run, const double* values, double variance) {
     static const std::vector<std::string> kNames = [] {
         std::vector<std::string> names;
         for (int k = 1; k <= kReportedComponents; ++k) {
@@ -133,12 +124,8 @@ void report(nw_run* run, const double* values) {
         return names;
     }();
     const State& own = state(run);
-    double all = 0;
-    for (std::size_t j = 0; j < own.columns; ++j) {
-        all += values[j];
-    }
-    for (std::size_t j = 0; all > 0 && j < std::min<std::size_t>(own.columns, kReportedComponents); ++j) {
-        nw_report(run, kNames[j].c_str(), values[j] / all);
+    for (std::size_t j = 0; variance > 0 && j < std::min<std::size_t>(own.kept, kReportedComponents); ++j) {
+        nw_report(run, kNames[j].c_str(), values[j] / variance);
     }
     nw_report(run, "rows", static_cast<double>(own.rows));
     nw_report(run, "columns", static_cast<double>(own.columns));
@@ -146,17 +133,40 @@ void report(nw_run* run, const double* values) {
 
 }  // namespace
 
+std::vector<double> scales(Method method, const std::vector<double>& squares, double count) {
+    std::vector<double> scale(squares.size(), 1.0);
+    for (std::size_t j = 0; method != Method::covariance && j < squares.size(); ++j) {
+        scale[j] = squares[j] > 0 ? 1.0 / std::sqrt(squares[j] / (count - 1.0)) : 0.0;
+    }
+    return scale;
+}
+
+void hand_out(nw_run* run, const Frame& frame, std::size_t count, double* values, double* vectors, double variance) {
+    const State& own = state(run);
+    sort_and_turn(count, own.columns, values, vectors);
+    std::copy_n(values, own.kept, static_cast<double*>(nw_data(run, "eigenvalues")));
+    std::copy_n(vectors, own.kept * own.columns, static_cast<double*>(nw_data(run, "eigenvectors")));
+    if (own.leading) {
+        *static_cast<double*>(nw_data(run, "variance")) = variance;
+    }
+    if (own.projected > 0) {
+        project(run, frame, vectors);
+    }
+    report(run, values, variance);
+}
+
 int analyse(nw_run* run, const Variant& variant) {
     const State& own = state(run);
-    auto* values = static_cast<double*>(nw_data(run, "eigenvalues"));
-    auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
+    std::vector<double> values(own.columns);
+    std::vector<double> vectors(own.columns * own.columns);
     try {
-        const Frame frame = (own.method == Method::svd ? from_factor : from_moments)(run, variant, values, vectors);
-        sort_and_turn(own.columns, values, vectors);
-        if (own.projected > 0) {
-            project(run, frame, vectors);
+        const Frame frame =
+            (own.method == Method::svd ? from_factor : from_moments)(run, variant, values.data(), vectors.data());
+        double variance = 0;
+        for (const double value : values) {
+            variance += std::max(0.0, value);
         }
-        report(run, values);
+        hand_out(run, frame, own.columns, values.data(), vectors.data(), variance);
     } catch (const std::exception& problem) {
         return nw_fail(run, "%s", problem.what());
     }

@@ -2,6 +2,8 @@
 // Judges the result by what it must be: axes that are orthonormal, turned and sorted, whose sum of outer products,
 // weighted by the eigenvalues, does to any vector what the matrix does. The matrix itself is not formed: its products
 // with a few vectors are sums over the rows, which are computed once, in a pass of their own.
+#include "check.h"
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -35,6 +37,7 @@ struct Pass {
     std::size_t columns;
     const double* from;     // subtracted from each row
     const double* vectors;  // the probes; null in the first pass
+    std::size_t probes = 0;
 };
 
 void take_row(const Pass& pass, const double* row, double* moved, Sums& to) {
@@ -53,7 +56,7 @@ void take_row(const Pass& pass, const double* row, double* moved, Sums& to) {
     for (std::size_t j = 0; j < d; ++j) {
         to.squares[j] += moved[j] * moved[j];
     }
-    for (std::size_t p = 0; p < kProbes; ++p) {
+    for (std::size_t p = 0; p < pass.probes; ++p) {
         double along[4] = {};
         const double* vector = pass.vectors + p * d;
         std::size_t j = 0;
@@ -91,16 +94,16 @@ void take_rows(const Pass& pass, const Block& block, std::size_t begin, std::siz
     }
 }
 
-Sums no_sums(std::size_t d) {
+Sums no_sums(std::size_t d, std::size_t probes) {
     const double infinity = std::numeric_limits<double>::infinity();
     return {std::vector<double>(d, 0.0), std::vector<double>(d, infinity), std::vector<double>(d, -infinity),
-            std::vector<double>(d, 0.0), std::vector<double>(kProbes * d, 0.0)};
+            std::vector<double>(d, 0.0), std::vector<double>(probes * d, 0.0)};
 }
 
 Sums sum_all(nw_run* run, const Pass& pass) {
     const std::size_t d = pass.columns;
     const auto threads = static_cast<std::size_t>(run->threads);
-    std::vector<Sums> parts(threads, no_sums(d));
+    std::vector<Sums> parts(threads, no_sums(d, pass.probes));
     Source& source = *state(run).source;
     Block block;
     for (source.rewind(); source.next(block);) {
@@ -109,7 +112,7 @@ Sums sum_all(nw_run* run, const Pass& pass) {
             take_rows(pass, block, block.count * t / threads, block.count * (t + 1) / threads, parts[t]);
         }
     }
-    Sums all = no_sums(d);
+    Sums all = no_sums(d, pass.probes);
     for (const Sums& part : parts) {
         for (std::size_t j = 0; j < d; ++j) {
             all.moved[j] += part.moved[j];
@@ -117,7 +120,7 @@ Sums sum_all(nw_run* run, const Pass& pass) {
             all.most[j] = std::max(all.most[j], part.most[j]);
             all.squares[j] += part.squares[j];
         }
-        for (std::size_t j = 0; j < kProbes * d; ++j) {
+        for (std::size_t j = 0; j < pass.probes * d; ++j) {
             all.products[j] += part.products[j];
         }
     }
@@ -146,7 +149,7 @@ std::vector<double> expect(nw_run* run) {
     const std::size_t d = own.columns;
     const auto n = static_cast<double>(own.rows);
     const std::vector<double> first = first_row(run, d);
-    const Sums sums = sum_all(run, {d, first.data(), nullptr});
+    const Sums sums = sum_all(run, {d, first.data(), nullptr, 0});
     std::vector<double> mean(d);
     std::vector<double> probes(kProbes * d);
     for (std::size_t j = 0; j < d; ++j) {
@@ -159,7 +162,7 @@ std::vector<double> expect(nw_run* run) {
             probes[p * d + j] = (own.method == Method::covariance ? 1.0 : width) * (noise + (noise < 0.5 ? -1.2 : 0.2));
         }
     }
-    const Sums products = sum_all(run, {d, mean.data(), probes.data()});
+    const Sums products = sum_all(run, {d, mean.data(), probes.data(), kProbes});
     double trace = 0;
     std::vector<double> expected(2 * kProbes * d + 1);
     state(run).frame = {mean, std::vector<double>(d)};
@@ -188,7 +191,8 @@ double dot(const double* a, const double* b, std::size_t size) {
 
 int check_axes(nw_run* run, const double* values, const double* vectors) {
     const std::size_t d = state(run).columns;
-    for (std::size_t k = 0; k < d; ++k) {
+    const std::size_t kept = state(run).kept;
+    for (std::size_t k = 0; k < kept; ++k) {
         const double* axis = vectors + k * d;
         if (!(values[k] >= 0.0 && std::isfinite(values[k])) || (k > 0 && values[k] > values[k - 1])) {
             return nw_fail(run, "eigenvalue %zu is %.17g, not sorted", k, values[k]);
@@ -197,9 +201,9 @@ int check_axes(nw_run* run, const double* values, const double* vectors) {
             return nw_fail(run, "eigenvector %zu is turned the other way", k);
         }
     }
-    std::size_t wrong = d;
+    std::size_t wrong = kept;
 #pragma omp parallel for num_threads(run->threads) schedule(dynamic, 8) reduction(min : wrong)
-    for (std::size_t k = 0; k < d; ++k) {
+    for (std::size_t k = 0; k < kept; ++k) {
         for (std::size_t i = 0; i <= k; ++i) {
             const double product = dot(vectors + k * d, vectors + i * d, d) - (i == k ? 1.0 : 0.0);
             if (!(std::fabs(product) <= kOrthonormal * (1.0 + 0.01 * static_cast<double>(d)))) {
@@ -207,7 +211,7 @@ int check_axes(nw_run* run, const double* values, const double* vectors) {
             }
         }
     }
-    return wrong < d ? nw_fail(run, "eigenvector %zu is not orthonormal to those before", wrong) : 0;
+    return wrong < kept ? nw_fail(run, "eigenvector %zu is not orthonormal to those before", wrong) : 0;
 }
 
 int check_products(nw_run* run, const double* values, const double* vectors) {
@@ -288,6 +292,20 @@ int check_projection(nw_run* run, const double* vectors) {
 
 }  // namespace
 
+std::vector<double> times_matrix(nw_run* run, const std::vector<double>& vectors) {
+    const State& own = state(run);
+    const std::size_t d = own.columns;
+    std::vector<double> scaled(vectors);
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+        scaled[i] *= own.frame.scale[i % d];
+    }
+    std::vector<double> made = sum_all(run, {d, own.frame.mean.data(), scaled.data(), vectors.size() / d}).products;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        made[i] *= own.frame.scale[i % d] / (static_cast<double>(own.rows) - 1.0);
+    }
+    return made;
+}
+
 int check(nw_run* run) {
     const auto* values = static_cast<const double*>(nw_data(run, "eigenvalues"));
     const auto* vectors = static_cast<const double*>(nw_data(run, "eigenvectors"));
@@ -298,7 +316,8 @@ int check(nw_run* run) {
             return nw_fail(run, "%s", problem.what());
         }
     }
-    if (check_axes(run, values, vectors) != 0 || check_products(run, values, vectors) != 0) {
+    const auto judge = state(run).leading ? check_leading : check_products;
+    if (check_axes(run, values, vectors) != 0 || judge(run, values, vectors) != 0) {
         return 1;
     }
     return state(run).projected > 0 ? check_projection(run, vectors) : 0;

@@ -113,8 +113,11 @@ void declare(nw_run* run) {
     } else if (!own.streamed) {
         nw_declare(run, "data", NW_F64, NW_INPUT, own.rows * own.columns);
     }
-    nw_declare(run, "eigenvalues", NW_F64, NW_OUTPUT, own.columns);
-    nw_declare(run, "eigenvectors", NW_F64, NW_OUTPUT, own.columns * own.columns);
+    nw_declare(run, "eigenvalues", NW_F64, NW_OUTPUT, own.kept);
+    nw_declare(run, "eigenvectors", NW_F64, NW_OUTPUT, own.kept * own.columns);
+    if (own.leading) {
+        nw_declare(run, "variance", NW_F64, NW_OUTPUT, 1);
+    }
     if (own.projected > 0) {
         nw_declare(run, "projection", NW_F64, NW_OUTPUT, own.rows * own.projected);
     }
@@ -140,6 +143,9 @@ void read_knobs(nw_run* run) {
                                            : Shape::mixed;
     own.file = nw_text(run, "file") != nullptr ? nw_text(run, "file") : "";
     own.projected = static_cast<std::size_t>(nw_number(run, "project", 0));
+    own.kept = static_cast<std::size_t>(nw_number(run, "components", 0));
+    own.leading = own.kept > 0;
+    own.accuracy = std::pow(10.0, -nw_number(run, "digits", 6));
     own.block_rows = static_cast<std::size_t>(nw_number(run, "block", 0));
     own.block_rows = own.block_rows == 0 ? kUnbounded : own.block_rows;
 }
@@ -259,6 +265,15 @@ int layout(nw_run* run) {
         return nw_fail(run, "%s: %zu columns, at most %zu can be analysed\nhint: leave some columns out",
                        own.file.c_str(), own.columns, kMostColumns);
     }
+    if (own.kept > own.columns) {
+        return nw_fail(run, "components: %zu columns have no %zu components\nhint: give components=%zu at most",
+                       own.columns, own.kept, own.columns);
+    }
+    own.kept = own.leading ? own.kept : own.columns;
+    if (own.projected > own.kept && own.leading) {
+        return nw_fail(run, "project: of %zu components %zu are computed\nhint: give components=%zu at least",
+                       own.projected, own.kept, own.projected);
+    }
     if (own.projected > own.columns) {
         return nw_fail(run, "project: %zu columns have no %zu components\nhint: give project=%zu at most", own.columns,
                        own.projected, own.columns);
@@ -302,7 +317,7 @@ int fill(nw_run* run) {
 int reset(nw_run* run) {
     // what a variant leaves out must not be there from the one before
     auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
-    std::fill_n(vectors, state(run).columns * state(run).columns, 0.0);
+    std::fill_n(vectors, state(run).kept * state(run).columns, 0.0);
     std::fill_n(static_cast<double*>(nw_data(run, "projection")), state(run).rows * state(run).projected, 0.0);
     return 0;
 }

@@ -69,6 +69,9 @@ struct State {
     std::size_t text_bytes = 0;  // of the file at a time, when it is streamed
     std::size_t block_rows = 0;  // at most in a block
     std::size_t projected = 0;   // components in which rows are given, too
+    std::size_t kept = 0;        // components that are wanted: all, or the first
+    bool leading = false;        // the first alone are wanted
+    double accuracy = 0;         // of these: residuals, in the largest eigenvalue
     std::size_t stored = 0;      // values that are not 0, of sparse data in memory
     std::unique_ptr<Source> source;
     double* copy = nullptr;        // of a block, for the variants that change the data
@@ -103,6 +106,13 @@ void finish_moments(std::size_t count, std::size_t columns, std::size_t stride, 
 void merge(Moments& sum, const Moments& more);
 void merge(Factor& sum, const Factor& more);
 
+// Puts the components that are wanted in order, turns them, hands them out with the shares that they explain of the
+// `variance`, and fills the projection. `vectors` has `count` rows.
+void hand_out(nw_run* run, const Frame& frame, std::size_t count, double* values, double* vectors, double variance);
+
+// What each column is divided by, as a factor, given its sum of squares: 1 for a covariance, 0 where it does not vary.
+std::vector<double> scales(Method method, const std::vector<double>& squares, double count);
+
 // Fills the projection: all rows along the first axes.
 void project(nw_run* run, const Frame& frame, const double* vectors);
 
@@ -118,8 +128,10 @@ int plain(nw_run* run);
 int prepare_plain(nw_run* run);
 int blocked(nw_run* run);
 int simd(nw_run* run);
+int randomized(nw_run* run);
 int read_all(nw_run* run);
 void simd_work(const nw_run* run, nw_work* out);
+void randomized_work(const nw_run* run, nw_work* out);
 // What the projection adds to the work of the analysis.
 void add_projection(const State& own, nw_work* out);
 

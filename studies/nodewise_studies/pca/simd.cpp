@@ -6,28 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <new>
 
+#include "numbers.h"
 #include "pca.h"
 #include "solve.h"
 #include "study.h"
 
 namespace pca {
 namespace {
-
-constexpr std::size_t kAligned = 64;
-
-struct Release {
-    void operator()(double* data) const { ::operator delete[](data, std::align_val_t{kAligned}); }
-};
-using Numbers = std::unique_ptr<double[], Release>;
-
-Numbers zeros(std::size_t count) {
-    Numbers made(static_cast<double*>(::operator new[](count * sizeof(double), std::align_val_t{kAligned})));
-    std::fill_n(made.get(), count, 0.0);
-    return made;
-}
 
 // Sums over all rows: each thread its neighbouring rows, then the threads' sums in their order.
 struct Totals {

@@ -24,8 +24,22 @@ struct SumTask {
     double* scratch;  // simd_scratch of them, cleared
 };
 
+// Adds to `image` (stride × width) what the rows' products with themselves make of `basis` (columns × width): the rows
+// times the basis, and that by the same rows again while they are in cache. The rows are scaled as above, and their
+// `sum` is not used; `width` is a multiple of kWidthUnit, and what is beyond the vectors is 0.
+struct SketchTask {
+    SumTask rows;
+    std::size_t width;
+    const double* basis;
+    double* image;
+};
+
+constexpr std::size_t kWidthUnit = 8;
+
 std::size_t simd_stride(std::size_t columns);
 std::size_t simd_scratch(std::size_t stride);
 void simd_sum(const SumTask& task);
+std::size_t sketch_scratch(std::size_t stride, std::size_t width);
+void simd_sketch(const SketchTask& task);
 
 }  // namespace pca

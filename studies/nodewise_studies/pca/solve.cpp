@@ -302,14 +302,14 @@ std::size_t leading_component(const double* vector, std::size_t size) {
     return at;
 }
 
-void sort_and_turn(std::size_t size, double* values, double* vectors) {
-    std::vector<std::size_t> order(size);
+void sort_and_turn(std::size_t count, std::size_t size, double* values, double* vectors) {
+    std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return values[a] > values[b] || (values[a] == values[b] && a < b); });
-    const std::vector<double> old_values(values, values + size);
-    const std::vector<double> old_vectors(vectors, vectors + size * size);
-    for (std::size_t i = 0; i < size; ++i) {
+    const std::vector<double> old_values(values, values + count);
+    const std::vector<double> old_vectors(vectors, vectors + count * size);
+    for (std::size_t i = 0; i < count; ++i) {
         // a matrix of sums of squares has no value below 0 but by rounding
         values[i] = std::max(0.0, old_values[order[i]]);
         const double* from = old_vectors.data() + order[i] * size;

@@ -21,8 +21,8 @@ void singular_jacobi(std::size_t size, double* matrix, double* values, double* v
 void triangular_factor(double* matrix, std::size_t rows, std::size_t columns, double* scratch);
 
 // Puts the axes in order of falling value, and turns each so that its component of the largest magnitude is positive;
-// of magnitudes that agree to 1e-8 the first counts.
-void sort_and_turn(std::size_t size, double* values, double* vectors);
+// of magnitudes that agree to 1e-8 the first counts. `vectors` has `count` rows.
+void sort_and_turn(std::size_t count, std::size_t size, double* values, double* vectors);
 
 // The index of the component that the rule above makes positive.
 std::size_t leading_component(const double* vector, std::size_t size);

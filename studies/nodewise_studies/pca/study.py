@@ -10,7 +10,7 @@ from nodewise.studies.contract import Curve, Knob, Limit, Published, Study, Tabl
 
 from .headings import headings_of
 
-NATIVE = ("plain", "blocked", "simd", "read")
+NATIVE = ("plain", "blocked", "simd", "randomized", "read")
 # eigenvalues that are closer, relative to the largest, count as one with several axes
 SAME = 1e-4
 
@@ -52,23 +52,29 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
         values, vectors = np.linalg.eigh(deviations.T @ deviations / (count - 1))
         values, vectors = values[::-1], vectors.T[::-1]
     axes = turned(vectors)
-    given = inputs["eigenvectors"].reshape(columns, columns)
+    given = inputs["eigenvectors"].reshape(-1, columns)
     near = np.abs(values[:, None] - values) <= SAME * values[0]
-    for k in np.flatnonzero(near.sum(axis=1) > 1):
+    kept = len(given)
+    for k in np.flatnonzero(near[:kept].sum(axis=1) > 1):
         axes[k] = given[k] @ vectors[near[k]].T @ vectors[near[k]]
-    found = {"eigenvalues": np.maximum(values, 0.0), "eigenvectors": axes.ravel()}
+    values = np.maximum(values, 0.0)
+    found = {"eigenvalues": values[:kept], "eigenvectors": axes[:kept].ravel()}
+    if "components" in point:
+        found["variance"] = values.sum(keepdims=True)
     if "project" in point:
         found["projection"] = (deviations @ given[: int(point["project"])].T).ravel()
     return found
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Peers take data that are in memory; only some take sparse ones."""
+    """Peers take data that are in memory; only some take sparse ones, and some find the first components alone."""
+    first = "components" in point
+    native = tuple(name for name in NATIVE if first or name != "randomized")
     if "memory" in point:
-        return NATIVE
+        return native
     if point["input"] == "sparse":
-        return NATIVE if point["method"] == "svd" else (*NATIVE, "numpy", "scikit_learn")
-    return (*NATIVE, "numpy", "scikit_learn", "intelex")
+        return native if point["method"] == "svd" else (*native, "numpy", "scikit_learn")
+    return (*native, "numpy", "scikit_learn", "intelex", *(("scikit_learn_randomized",) if first else ()))
 
 
 def report(result: Mapping[str, Any]) -> Sequence[str]:
@@ -79,19 +85,22 @@ def report(result: Mapping[str, Any]) -> Sequence[str]:
         if shares:
             listed = ", ".join(f"{100 * share:.1f}" for share in shares)
             size = f"{metrics['rows']:.0f} rows, {metrics['columns']:.0f} columns"
-            return [f"{size}; explained variance of the first {len(shares)} components in %: {listed}"]
+            lines = [f"{size}; explained variance of the first {len(shares)} components in %: {listed}"]
+            passes = [r["metrics"]["passes"] for r in result["rows"] if r.get("metrics", {}).get("passes")]
+            return [*lines, *(f"randomized: {p:.0f} passes over the rows" for p in passes[:1])]
     return []
 
 
 def result(outputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Table]:
     """Eigenvalues with their shares of the variance, axes as rows, and rows along the first of them."""
     values = outputs["eigenvalues"]
-    columns = values.size
-    shares = values / values.sum() if values.sum() > 0 else np.zeros(columns)
-    numbered = tuple(f"component_{k}" for k in range(1, columns + 1))
+    columns = outputs["eigenvectors"].size // values.size
+    variance = outputs["variance"].item() if "variance" in outputs else values.sum()
+    shares = values / variance if variance > 0 else np.zeros(values.size)
+    numbered = tuple(f"component_{k}" for k in range(1, values.size + 1))
     tables = {
         "eigenvalues": Table(("eigenvalue", "share"), np.column_stack([values, shares])),
-        "eigenvectors": Table(headings_of(point, columns), outputs["eigenvectors"].reshape(columns, columns)),
+        "eigenvectors": Table(headings_of(point, columns), outputs["eigenvectors"].reshape(-1, columns)),
     }
     if "projection" in outputs:
         kept = int(point["project"])
@@ -118,6 +127,8 @@ STUDY = Study(
         Knob("offset", "how far the generated data are from 0", "", least=0, unless="file"),
         Knob("file", "a CSV file to analyse in place of generated data", "", text=True),
         Knob("memory", "bytes that the process may take: larger data are streamed", "", least=2**20, unit=1),
+        Knob("components", "only so many, the first; without it all", "", most=4096),
+        Knob("digits", "of the largest eigenvalue, to which the first components must be such", "6", least=1, most=12),
         Knob("project", "in how many components the rows are given, too: a second pass", "", most=4096),
         Knob("block", "rows of a block of streamed data, at most", ""),
     ),
@@ -143,11 +154,28 @@ STUDY = Study(
         {"rows": "3001", "columns": "33", "input": "sparse", "shape": "constant", "method": "svd", "project": "5"},
         {"rows": "4099", "columns": "3", "method": "svd"},
         {"rows": "40009", "columns": "64"},
+        {"rows": "30", "columns": "65", "components": "4", "digits": "12", "project": "4"},
+        {"rows": "4003", "columns": "65", "components": "3", "digits": "12", "method": "svd", "project": "2"},
+        {
+            "rows": "2001",
+            "columns": "40",
+            "components": "5",
+            "digits": "12",
+            "method": "covariance",
+            "shape": "constant",
+        },
+        {"rows": "3001", "columns": "33", "components": "2", "digits": "12", "input": "sparse", "project": "1"},
+        {"rows": "999", "columns": "7", "components": "7", "digits": "12", "shape": "duplicate"},
         {"rows": "70001", "columns": "31", "method": "covariance", "project": "3"},
     ),
     reference=reference,
     # of rows 10^8 from 0 the means have 8 digits behind the point
-    tolerance={"eigenvalues": (1e-10, 1e-11), "eigenvectors": (0.0, 1e-9), "projection": (1e-9, 1e-6)},
+    tolerance={
+        "eigenvalues": (1e-10, 1e-11),
+        "eigenvectors": (0.0, 1e-9),
+        "projection": (1e-9, 1e-6),
+        "variance": (1e-10, 0.0),
+    },
     limits=(Limit("flops", "f64", per="flops"), Limit("bandwidth", "read", per="bytes")),
     published=(
         Published(
@@ -162,6 +190,7 @@ STUDY = Study(
         {"method": "covariance"},
         {"method": "svd", "rows": "200000"},
         {"input": "sparse"},
+        {"rows": "100000", "columns": "500", "components": "10"},
     ),
     select=select,
     report=report,

@@ -192,6 +192,30 @@ void sum(const SumTask& task) {
     }
 }
 
+void sketch(const SketchTask& task) {
+    const SumTask& data = task.rows;
+    const std::size_t stride = data.stride;
+    const std::size_t most = rows_at_once(stride);
+    double* near = data.scratch;
+    double* along = near + most * stride;
+    for (std::size_t at = 0; at < data.count; at += most) {
+        const std::size_t count = std::min(most, data.count - at);
+        const std::size_t filled = (count + kTall - 1) / kTall * kTall;
+        if (filled > count) {
+            std::fill(near + count * stride, near + filled * stride, 0.0);
+        }
+        move_rows<true>(data, data.rows + at * data.columns, count, near);
+        Ahead nothing{reinterpret_cast<const char*>(near), 0};
+        for (std::size_t r = 0; r < filled; r += kTall) {
+            band<false>(near + r * stride, 1, stride, task.basis, 0, task.width, data.columns, along + r * task.width,
+                        nothing);
+        }
+        for (std::size_t i = 0; i < stride; i += kTall) {
+            band<true>(near + i, stride, 1, along, 0, task.width, filled, task.image + i * task.width, nothing);
+        }
+    }
+}
+
 std::size_t stride_of(std::size_t columns) {
     const std::size_t unit = std::max<std::size_t>(kTall, hn::Lanes(D()));
     return (columns + unit - 1) / unit * unit;
@@ -206,10 +230,13 @@ namespace pca {
 
 HWY_EXPORT(sum);
 HWY_EXPORT(stride_of);
+HWY_EXPORT(sketch);
 
 std::size_t simd_stride(std::size_t columns) { return HWY_DYNAMIC_DISPATCH(stride_of)(columns); }
 std::size_t simd_scratch(std::size_t stride) { return 2 * rows_at_once(stride) * stride; }
 void simd_sum(const SumTask& task) { HWY_DYNAMIC_DISPATCH(sum)(task); }
+std::size_t sketch_scratch(std::size_t stride, std::size_t width) { return rows_at_once(stride) * (stride + width); }
+void simd_sketch(const SketchTask& task) { HWY_DYNAMIC_DISPATCH(sketch)(task); }
 
 }  // namespace pca
 #endif

@@ -8,6 +8,7 @@ const nw_variant kVariants[] = {
     {.name = "plain", .run = pca::plain, .prepare = pca::prepare_plain},
     {.name = "blocked", .run = pca::blocked},
     {.name = "simd", .needs = "simd", .run = pca::simd, .work = pca::simd_work},
+    {.name = "randomized", .needs = "simd", .run = pca::randomized, .work = pca::randomized_work},
     {.name = "read", .kind = NW_LIMIT, .run = pca::read_all},
 };
 

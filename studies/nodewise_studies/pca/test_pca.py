@@ -13,8 +13,10 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.studies.commands import worker_command
 from nodewise.studies.discovery import find_study
+from nodewise.studies.peer_worker import Judge
 from nodewise.studies.results import compute
 from nodewise_studies.pca.headings import headings_of
+from nodewise_studies.pca.study import turned
 
 PCA = find_study("pca")
 VARIANTS = ("plain", "blocked", "simd")
@@ -242,6 +244,102 @@ def test_headings_are_those_of_the_file(text: str, names: tuple[str, ...], tmp_p
 def test_more_components_than_columns_are_refused() -> None:
     with pytest.raises(InputError, match="3 columns have no 4 components"):
         compute(PCA, PCA.study.point({"rows": "9", "columns": "3", "project": "4"}), threads=1)
+
+
+def _leading(variant: str, point: dict[str, str], folder: Path, threads: str = "2") -> tuple[Any, Any, dict[str, Any]]:
+    done = _run(variant, point, "--threads", threads, "--dump", str(folder))
+    assert done.returncode == 0, done.stderr
+    kept = int(point["components"])
+    values, variance = np.load(folder / "eigenvalues.npy"), np.load(folder / "variance.npy")
+    assert values.size == kept and variance.size == 1
+    answer = {**json.loads(done.stdout), "variance": variance[0]}
+    return values, np.load(folder / "eigenvectors.npy").reshape(kept, -1), answer
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("variant", ["simd", "randomized"])
+@pytest.mark.parametrize("style", [{}, {"input": "sparse"}, {"memory": "30000000", "block": "997"}])
+def test_the_first_components_are_those_of_lapack(
+    variant: str, method: str, style: dict[str, str], tmp_path: Path
+) -> None:
+    table = _table(3001, 23)
+    table[:, 4] = 5.0
+    table[np.abs(table) < 0.5] = 0.0
+    point = {**_write(tmp_path / "table.csv", table), **style, "method": method, "components": "4", "digits": "12"}
+    values, axes, answer = _leading(variant, point, tmp_path)
+    deviations = table - table.mean(axis=0)
+    if method != "covariance":
+        deviations /= np.where(np.ptp(table, axis=0) > 0, table.std(axis=0, ddof=1), 1.0)
+    _, singular, vectors = np.linalg.svd(deviations, full_matrices=False)
+    wanted = singular**2 / 3000
+    np.testing.assert_allclose(values, wanted[:4], rtol=1e-9)
+    np.testing.assert_allclose(np.abs((axes * vectors[:4]).sum(axis=1)), 1.0, rtol=1e-9)
+    assert answer["variance"] == pytest.approx(wanted.sum(), rel=1e-10)
+    assert answer["explained_2"] == pytest.approx(wanted[1] / wanted.sum(), rel=1e-9)
+    assert ("passes" in answer) == (variant == "randomized")
+
+
+def test_more_digits_take_more_passes_and_are_there(tmp_path: Path) -> None:
+    point = {"rows": "3000", "columns": "120", "components": "3"}
+    full, _, _ = _leading("simd", {**point, "digits": "12"}, tmp_path)
+    passes = []
+    for digits in ("2", "5", "10"):
+        values, _, answer = _leading("randomized", {**point, "digits": digits}, tmp_path)
+        np.testing.assert_allclose(values, full, atol=10.0 ** -int(digits) * full[0])
+        passes.append(answer["passes"])
+    assert passes == sorted(passes) and passes[0] < passes[-1]
+
+
+def _wrong_leading(change: Any) -> str:
+    with Judge(str(PCA.binary), ["rows=500", "columns=30", "components=3", "digits=8"]) as judge:
+        data = judge.inputs["data"].reshape(500, 30)
+        values, vectors = np.linalg.eigh(np.corrcoef(data, rowvar=False))
+        values, axes = values[::-1].copy(), turned(vectors.T[::-1])
+        chosen, values, axes = change(values, axes)
+        found = {"eigenvalues": values[chosen], "eigenvectors": axes[chosen].ravel(), "variance": np.array([30.0])}
+        return judge.wrong(found) or ""
+
+
+def test_what_are_not_the_first_components_is_noticed() -> None:
+    assert _wrong_leading(lambda v, a: ([0, 1, 2], v, a)) == ""
+    assert "larger than the last of the first 3" in _wrong_leading(lambda v, a: ([0, 1, 3], v, a))
+    assert "larger than the last of the first 3" in _wrong_leading(lambda v, a: ([1, 2, 3], v, a))
+    assert "component 1 is none" in _wrong_leading(lambda v, a: ([0, 1, 2], v * 1.0001, a))
+    # a little of the next one in the last
+    mixed = _wrong_leading(lambda v, a: ([0, 1, 2], v, np.vstack([a[:2], turned(_between(a[2], a[3]))])))
+    assert "component 3 is none" in mixed
+
+
+def _between(first: Any, second: Any) -> Any:
+    return (first + 1e-4 * second)[None] / np.sqrt(1 + 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"components": "4"}, "3 columns have no 4 components"),
+        ({"components": "2", "project": "3"}, "of 3 components 2 are computed"),
+    ],
+)
+def test_components_that_are_not_there_are_refused(knobs: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        compute(PCA, PCA.study.point({"rows": "9", "columns": "3", **knobs}), threads=1)
+
+
+def test_shares_of_the_first_components_are_of_all_variance() -> None:
+    point = PCA.study.point({"rows": "900", "columns": "9", "components": "2", "project": "1"})
+    found = compute(PCA, point, threads=2)
+    values, shares = np.asarray(found.tables["eigenvalues"].values).T
+    np.testing.assert_allclose(shares, values / 9, rtol=1e-12)
+    assert np.shape(found.tables["eigenvectors"].values) == (2, 9)
+    assert np.shape(found.tables["projection"].values) == (900, 1)
+
+
+def test_randomized_is_there_where_the_first_are_asked_for_alone() -> None:
+    assert PCA.study.select is not None
+    point = PCA.study.point({})
+    assert not [name for name in PCA.study.select(point) if "randomized" in name]
+    assert {"randomized", "scikit_learn_randomized"} <= set(PCA.study.select({**point, "components": "2"}))
 
 
 def test_the_explained_variance_is_reported(tmp_path: Path) -> None:

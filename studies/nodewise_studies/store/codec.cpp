@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "own.h"
+
 namespace store {
 namespace {
 
@@ -50,6 +52,8 @@ const unsigned char* bytes(const char* text) { return reinterpret_cast<const uns
 
 }  // namespace
 
+Codec format_of(Codec codec) { return codec == Codec::kOwn || codec == Codec::kOwnAvx2 ? Codec::kLz4 : codec; }
+
 bool open_codec(const std::string& name, Codec& codec, std::string& wrong) {
     codec = Codec::kNone;
     if (name == "none") {
@@ -61,11 +65,15 @@ bool open_codec(const std::string& name, Codec& codec, std::string& wrong) {
         good = handle != nullptr && find(handle, "compressBound", zlib.bound) &&
                find(handle, "compress2", zlib.compress) && find(handle, "uncompress", zlib.expand);
         codec = Codec::kZlib;
-    } else if (name == "lz4") {
+    } else if (name == "lz4" || name == "own" || name == "own-avx2") {
         void* handle = library("liblz4.so.1", "liblz4-1", wrong);
         good = handle != nullptr && find(handle, "LZ4_compressBound", lz4.bound) &&
                find(handle, "LZ4_compress_default", lz4.compress) && find(handle, "LZ4_decompress_safe", lz4.expand);
-        codec = Codec::kLz4;
+        codec = name == "lz4" ? Codec::kLz4 : name == "own" ? Codec::kOwn : Codec::kOwnAvx2;
+        if (codec == Codec::kOwnAvx2 && !has_avx2()) {
+            wrong = "this processor has no AVX2: compress=own does without";
+            return false;
+        }
     } else if (name == "zstd") {
         void* handle = library("libzstd.so.1", "libzstd1", wrong);
         good = handle != nullptr && find(handle, "ZSTD_compressBound", zstd.bound) &&
@@ -90,6 +98,10 @@ void compress(Codec codec, const std::vector<char>& from, std::vector<char>& to)
         to.resize(static_cast<std::size_t>(lz4.bound(size)));
         const int got = lz4.compress(from.data(), to.data(), size, static_cast<int>(to.size()));
         done = got > 0 ? static_cast<std::size_t>(got) : 0;
+    } else if (codec == Codec::kOwn || codec == Codec::kOwnAvx2) {
+        to.resize(own_bound(from.size()));
+        std::vector<std::uint32_t> last(kPlaces, 0);
+        done = (codec == Codec::kOwn ? pack_plain : pack_avx2)(from.data(), from.size(), to.data(), last.data());
     } else if (codec == Codec::kZstd) {
         to.resize(zstd.bound(from.size()));
         const std::size_t got = zstd.compress(to.data(), to.size(), from.data(), from.size(), kLevel);

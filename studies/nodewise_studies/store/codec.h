@@ -9,8 +9,11 @@
 
 namespace store {
 
-// As the log names them.
-enum class Codec : std::uint32_t { kNone, kZlib, kLz4, kZstd };
+// As the log names them; what is packed by own code has LZ4's format, and is named so there.
+enum class Codec : std::uint32_t { kNone, kZlib, kLz4, kZstd, kOwn, kOwnAvx2 };
+
+// How the log names what a codec makes.
+Codec format_of(Codec codec);
 
 // The codec of a name; `wrong` says why it cannot be used.
 bool open_codec(const std::string& name, Codec& codec, std::string& wrong);

@@ -121,7 +121,8 @@ int check(nw_run* run) {
 void work(const nw_run* run, nw_work* out) {
     const Requests requests = requests_of(run);
     const double debits = static_cast<double>(requests.count) * (1 - nw_number(run, "queries", 80) / 100);
-    *out = {static_cast<double>(requests.count), 0, 0, debits * nw_number(run, "record", 128)};
+    const auto folders = static_cast<double>(folders_of(run).size());
+    *out = {folders * static_cast<double>(requests.count), 0, 0, folders * debits * nw_number(run, "record", 128)};
 }
 
 }  // namespace store

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -111,11 +112,13 @@ bool Log::write_group(std::uint32_t records) {
     const std::vector<char>* data = &writing_;
     Codec codec = Codec::kNone;
     if (codec_ != Codec::kNone) {
+        const auto begin = std::chrono::steady_clock::now();
         compress(codec_, writing_, packed_);
+        packing_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         // what does not get smaller stays as it is
         if (!packed_.empty() && packed_.size() < writing_.size()) {
             data = &packed_;
-            codec = codec_;
+            codec = format_of(codec_);
         }
     }
     Group head{0,

@@ -43,6 +43,7 @@ class Log {
     std::uint64_t groups() const { return sequence_; }
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t raw_bytes() const { return raw_bytes_; }
+    double packing_seconds() const { return packing_seconds_; }
     int error() const { return error_; }
 
   private:
@@ -63,6 +64,7 @@ class Log {
     std::uint64_t sequence_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t raw_bytes_ = 0;
+    double packing_seconds_ = 0;
 };
 
 // All whole groups of a log from its beginning, up to the first that is torn, wrong or missing, handed to `take` record

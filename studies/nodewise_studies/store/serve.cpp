@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -19,12 +20,21 @@
 #include "accounts.h"
 #include "locks.h"
 #include "log.h"
+#include "own.h"
 #include "text.h"
 
 namespace store {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostFolders = 16;
+
+double quantile(std::vector<double> values, double part) {
+    const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+}
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -39,8 +49,7 @@ constexpr std::int64_t kBegin = -1;
 int acknowledge_to(const nw_run* run) { return static_cast<int>(nw_number(run, "acknowledge", -1)); }
 
 // A log without a name, gone with this process; or one that stays, for those who read it afterwards.
-int open_log(const nw_run* run) {
-    const std::string folder = folder_of(run);
+int open_log(const nw_run* run, const std::string& folder) {
     const std::string keep = knob(run, "keep", "");
     if (!keep.empty()) {
         const int kept = open((folder + "/" + keep).c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
@@ -201,20 +210,27 @@ bool recover(nw_run* run, int fd) {
     return state.good;
 }
 
+// What a run saw in one folder.
+struct Seen {
+    double seconds = 0;
+    double recovery_seconds = 0;
+    double packing_seconds = 0;
+    double log_bytes = 0;
+    double raw_bytes = 0;
+    double groups = 0;
+    std::vector<double> waits;
+};
+
+// Serves all requests with the log in one folder.
 template <class Lock>
-int serve_under(nw_run* run) {
+int serve_in(nw_run* run, const std::string& folder, Codec codec, Seen& into) {
     const Requests requests = requests_of(run);
-    std::string wrong;
-    Codec codec{};
-    if (!open_codec(knob(run, "compress", "none"), codec, wrong)) {
-        return nw_fail(run, "%s", wrong.c_str());
-    }
     if (const int to = acknowledge_to(run); to >= 0 && write(to, &kBegin, sizeof kBegin) != sizeof kBegin) {
         return nw_fail(run, "acknowledge: %s", strerror(errno));  // NOLINT: one thread
     }
-    const int fd = open_log(run);
+    const int fd = open_log(run, folder);
     if (fd < 0) {
-        return nw_fail(run, "%s: no log can be made: %s", folder_of(run).c_str(),
+        return nw_fail(run, "%s: no log can be made: %s", folder.c_str(),
                        strerror(errno));  // NOLINT: one thread
     }
     Accounts accounts(requests.accounts);
@@ -237,34 +253,101 @@ int serve_under(nw_run* run) {
         }
         seen ^= server.seen();  // so that queries are not left out
     }
-    const double took = seconds_since(begin);
-    nw_report(run, "seconds", took);
+    into.seconds = seconds_since(begin);
     auto* balances = static_cast<std::int64_t*>(nw_data(run, "balances"));
     for (std::int64_t a = 0; a < requests.accounts; ++a) {
         balances[a] = accounts.balance(Accounts::number(a));
     }
     const Clock::time_point again = Clock::now();
     const bool recovered = good && recover(run, fd);
-    nw_report(run, "recovery_seconds", seconds_since(again));
-    nw_report(run, "log_bytes", static_cast<double>(log.bytes()));
-    nw_report(run, "log_ratio",
-              log.bytes() > 0 ? static_cast<double>(log.raw_bytes()) / static_cast<double>(log.bytes()) : 1);
-    nw_report(run, "groups", static_cast<double>(log.groups()));
-    report_waits(run, waited, requests.count);
+    into.recovery_seconds = seconds_since(again);
+    into.packing_seconds = log.packing_seconds();
+    into.log_bytes = static_cast<double>(log.bytes());
+    into.raw_bytes = static_cast<double>(log.raw_bytes());
+    into.groups = static_cast<double>(log.groups());
+    std::copy_if(waited, waited + requests.count, std::back_inserter(into.waits), [](double w) { return w > 0; });
     close(fd);
     if (!good) {
-        return nw_fail(run, "%s: the log cannot be written: %s", folder_of(run).c_str(),
+        return nw_fail(run, "%s: the log cannot be written: %s", folder.c_str(),
                        strerror(log.error()));  // NOLINT: one thread
     }
     return recovered ? 0 : 1;
 }
 
+// The metrics of one folder among several, whose names have to stay.
+void report_folder(nw_run* run, std::size_t at, const Seen& seen) {
+    static const std::vector<std::array<std::string, 2>> kNames = [] {
+        std::vector<std::array<std::string, 2>> names;
+        for (std::size_t k = 1; k <= kMostFolders; ++k) {
+            names.push_back({"seconds_" + std::to_string(k), "p99_us_" + std::to_string(k)});
+        }
+        return names;
+    }();
+    nw_report(run, kNames[at][0].c_str(), seen.seconds);
+    if (!seen.waits.empty()) {
+        nw_report(run, kNames[at][1].c_str(), quantile(seen.waits, 0.99) * 1e6);
+    }
+}
+
+template <class Lock>
+int serve_under(nw_run* run) {
+    std::string wrong;
+    Codec codec{};
+    if (!open_codec(knob(run, "compress", "none"), codec, wrong)) {
+        return nw_fail(run, "%s", wrong.c_str());
+    }
+    const std::vector<std::string> folders = folders_of(run);
+    Seen all;
+    for (std::size_t f = 0; f < folders.size(); ++f) {
+        // what was answered in one folder is judged before the next one's answers take its place
+        if (f > 0 && (check(run) != 0 || reset(run) != 0)) {
+            return 1;
+        }
+        Seen seen;
+        if (serve_in<Lock>(run, folders[f], codec, seen) != 0) {
+            return 1;
+        }
+        if (folders.size() > 1) {
+            report_folder(run, f, seen);
+        }
+        all.seconds += seen.seconds;
+        all.recovery_seconds += seen.recovery_seconds;
+        all.packing_seconds += seen.packing_seconds;
+        all.log_bytes += seen.log_bytes;
+        all.raw_bytes += seen.raw_bytes;
+        all.groups += seen.groups;
+        all.waits.insert(all.waits.end(), seen.waits.begin(), seen.waits.end());
+    }
+    nw_report(run, "seconds", all.seconds);
+    nw_report(run, "recovery_seconds", all.recovery_seconds);
+    nw_report(run, "log_bytes", all.log_bytes);
+    nw_report(run, "log_ratio", all.log_bytes > 0 ? all.raw_bytes / all.log_bytes : 1);
+    nw_report(run, "groups", all.groups);
+    if (all.packing_seconds > 0) {
+        nw_report(run, "compress_mb_per_s", all.raw_bytes / all.packing_seconds * 1e-6);
+    }
+    report_waits(run, all.waits.data(), static_cast<std::int64_t>(all.waits.size()));
+    return 0;
+}
+
 }  // namespace
 
-std::string folder_of(const nw_run* run) {
+std::vector<std::string> folders_of(const nw_run* run) {
     const char* temporary = std::getenv("TMPDIR");  // NOLINT: nobody changes the environment
-    return knob(run, "folder", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+    const bool known = temporary != nullptr && *temporary != '\0';
+    std::vector<std::string> folders;
+    std::string text = knob(run, "folder", "");
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(':', at), text.size());
+        if (end > at) {
+            folders.push_back(text.substr(at, end - at));
+        }
+        at = end + 1;
+    }
+    return folders.empty() ? std::vector<std::string>{known ? temporary : "/tmp"} : folders;
 }
+
+std::string folder_of(const nw_run* run) { return folders_of(run).front(); }
 
 Sync sync_of(const nw_run* run) {
     const std::string asked = knob(run, "sync", "fdatasync");
@@ -274,15 +357,10 @@ Sync sync_of(const nw_run* run) {
 void report_waits(nw_run* run, const double* waited, std::int64_t count) {
     std::vector<double> waits;
     std::copy_if(waited, waited + count, std::back_inserter(waits), [](double w) { return w > 0; });
-    const auto report = [&](const char* name, double part) {
-        if (!waits.empty()) {
-            const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(waits.size() - 1));
-            std::nth_element(waits.begin(), waits.begin() + at, waits.end());
-            nw_report(run, name, waits[static_cast<std::size_t>(at)] * 1e6);
-        }
-    };
-    report("p50_us", 0.5);
-    report("p99_us", 0.99);
+    if (!waits.empty()) {
+        nw_report(run, "p50_us", quantile(waits, 0.5) * 1e6);
+        nw_report(run, "p99_us", quantile(waits, 0.99) * 1e6);
+    }
 }
 
 int prepare(nw_run* run) {
@@ -290,13 +368,22 @@ int prepare(nw_run* run) {
     const auto debits = std::count_if(requests.amount, requests.amount + requests.count, [](auto a) { return a != 0; });
     // a group of one record is the worst
     const double bytes = static_cast<double>(debits) * (nw_number(run, "record", 128) + sizeof(Group)) + (1 << 20);
-    struct statvfs seen{};
-    const std::string folder = folder_of(run);
-    if (statvfs(folder.c_str(), &seen) != 0) {
-        return nw_fail(run, "%s: %s", folder.c_str(), strerror(errno));  // NOLINT: one thread
+    const std::vector<std::string> folders = folders_of(run);
+    if (folders.size() > kMostFolders) {
+        return nw_fail(run, "folder: %zu folders, at most %zu go into one run\nhint: name some of them at a time",
+                       folders.size(), kMostFolders);
     }
-    const double free = static_cast<double>(seen.f_bavail) * static_cast<double>(seen.f_frsize);
-    return free >= bytes ? 0 : nw_fail(run, "%s has %.0f bytes free, and %.0f are needed", folder.c_str(), free, bytes);
+    for (const std::string& folder : folders) {
+        struct statvfs seen{};
+        if (statvfs(folder.c_str(), &seen) != 0) {
+            return nw_fail(run, "%s: %s", folder.c_str(), strerror(errno));  // NOLINT: one thread
+        }
+        const double free = static_cast<double>(seen.f_bavail) * static_cast<double>(seen.f_frsize);
+        if (free < bytes) {
+            return nw_fail(run, "%s has %.0f bytes free, and %.0f are needed", folder.c_str(), free, bytes);
+        }
+    }
+    return 0;
 }
 
 int serve(nw_run* run, Kind kind) {
@@ -326,14 +413,28 @@ int log_only(nw_run* run) {
     const auto debits = std::count_if(requests.amount, requests.amount + requests.count, [](auto a) { return a != 0; });
     const std::vector<char> text(
         static_cast<std::size_t>(nw_number(run, "record", 128)) * static_cast<std::size_t>(debits), 'x');
-    const int fd = open_log(run);
-    const Clock::time_point begin = Clock::now();
-    const bool good =
-        fd >= 0 && write_at(fd, text.data(), text.size(), 0) && (sync_of(run) == Sync::kNone || fdatasync(fd) == 0);
-    nw_report(run, "seconds", seconds_since(begin));
-    const int wrong = errno;
-    close(fd);
-    return good ? 0 : nw_fail(run, "the log cannot be written: %s", strerror(wrong));  // NOLINT: one thread
+    const std::vector<std::string> folders = folders_of(run);
+    Seen all;
+    for (std::size_t f = 0; f < folders.size(); ++f) {
+        const int fd = open_log(run, folders[f]);
+        Seen seen;
+        const Clock::time_point begin = Clock::now();
+        const bool good =
+            fd >= 0 && write_at(fd, text.data(), text.size(), 0) && (sync_of(run) == Sync::kNone || fdatasync(fd) == 0);
+        seen.seconds = seconds_since(begin);
+        const int wrong = errno;
+        close(fd);
+        if (!good) {
+            return nw_fail(run, "%s: the log cannot be written: %s", folders[f].c_str(),
+                           strerror(wrong));  // NOLINT: one thread
+        }
+        if (folders.size() > 1) {
+            report_folder(run, f, seen);
+        }
+        all.seconds += seen.seconds;
+    }
+    nw_report(run, "seconds", all.seconds);
+    return 0;
 }
 
 }  // namespace store
@@ -361,4 +462,13 @@ extern "C" std::int64_t nodewise_store_recover(const char* path, std::uint64_t* 
     const bool good = store::replay(fd, take, &into, wrong);
     close(fd);
     return good ? into.count : -1;
+}
+
+// For tests: packs without AVX2 (0) or with it (1); 0 where the processor has none.
+extern "C" std::size_t nodewise_store_pack(const char* from, std::size_t size, char* to, int way) {
+    std::vector<std::uint32_t> last(store::kPlaces, 0);
+    if (way == 0) {
+        return store::pack_plain(from, size, to, last.data());
+    }
+    return store::has_avx2() ? store::pack_avx2(from, size, to, last.data()) : 0;
 }

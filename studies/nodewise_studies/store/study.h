@@ -36,7 +36,8 @@ int reset(nw_run* run);
 int check(nw_run* run);
 void work(const nw_run* run, nw_work* out);
 
-// Where the log is to be.
+// Where the log is to be, one after the other; and the first of them.
+std::vector<std::string> folders_of(const nw_run* run);
 std::string folder_of(const nw_run* run);
 // Reports how long those requests that waited did, in microseconds, of their seconds.
 void report_waits(nw_run* run, const double* waited, std::int64_t count);

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,6 +172,96 @@ def test_compression_makes_the_log_smaller(tmp_path: Path) -> None:
     command = worker_command(STORE, "spin", STORE.study.point(point))
     answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert answer["log_ratio"] > 2
+
+
+def _logged(compress: str, folder: Path) -> bytes:
+    """The first group of the log of debits, as it is stored, once it was replayed right."""
+    point = {"requests": "400", "accounts": "20", "queries": "0", "sync": "none", "batch": "1000000", "keep": "log"}
+    words = worker_command(STORE, "spin", STORE.study.point({**point, "compress": compress, "folder": str(folder)}))
+    done = subprocess.run([*words, "--threads", "1"], capture_output=True, text=True, check=False)
+    if "has no AVX2" in done.stderr:
+        pytest.skip("this processor has no AVX2")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["verified"] is True and answer["compress_mb_per_s"] > 0 and answer["log_ratio"] > 1.5
+    return (folder / "log").read_bytes()
+
+
+def test_with_and_without_avx2_the_log_is_the_same_and_lz4_reads_it(tmp_path: Path) -> None:
+    plain, wide = (_logged(name, tmp_path) for name in ("own", "own-avx2"))
+    assert plain == wide
+    # LZ4 by itself, on the group behind its head of 40 bytes: checksum, mark, number, codec, records, raw, stored
+    codec, _, raw, stored = np.frombuffer(plain[16:32], np.uint32)
+    assert codec == 2 and stored == len(plain) - 32
+    lz4 = ctypes.CDLL("liblz4.so.1")
+    made = ctypes.create_string_buffer(int(raw))
+    assert lz4.LZ4_decompress_safe(plain[32:], made, int(stored), int(raw)) == raw
+    (tmp_path / "raw").mkdir()
+    point = {"requests": "400", "accounts": "20", "queries": "0", "sync": "none", "batch": "1000000", "keep": "log"}
+    words = worker_command(STORE, "spin", STORE.study.point({**point, "folder": str(tmp_path / "raw")}))
+    subprocess.run([*words, "--threads", "1"], check=True, capture_output=True)
+    assert made.raw == (tmp_path / "raw" / "log").read_bytes()[32:]
+
+
+@pytest.fixture(scope="module")
+def pack() -> Any:
+    library = ctypes.CDLL(str(STORE.binary))
+    lz4 = ctypes.CDLL("liblz4.so.1")
+
+    def packed(data: bytes, way: int) -> bytes:
+        room = ctypes.create_string_buffer(len(data) + len(data) // 255 + 16)
+        size = library.nodewise_store_pack(data, ctypes.c_size_t(len(data)), room, way)
+        if size == 0:
+            pytest.skip("this processor has no AVX2")
+        back = ctypes.create_string_buffer(max(1, len(data)))
+        assert lz4.LZ4_decompress_safe(room.raw[:size], back, size, len(data)) == len(data)
+        assert back.raw[: len(data)] == data
+        return room.raw[:size]
+
+    return packed
+
+
+def test_what_is_packed_by_either_way_lz4_expands(pack: Any) -> None:
+    numbers = np.random.default_rng(5)
+    cases = [b"", b"a", b"abcd" * 4, b"x" * 12, b"x" * 13, b"x" * 5000, numbers.bytes(70000)]
+    for _ in range(300):
+        size = int(numbers.integers(1, 3000))
+        letters = numbers.integers(0, int(numbers.integers(2, 40)), size).astype(np.uint8).tobytes()
+        cases.append(letters + letters[: size // 2] * int(numbers.integers(1, 4)) + numbers.bytes(size % 40))
+    # matches as far as the format goes, and farther
+    cases += [numbers.bytes(100) + bytes(k) + b"end" for k in (0, 1)]
+    far = numbers.bytes(64)
+    cases += [far + numbers.bytes(gap) + far + b"0123456789abcdef" for gap in (65535 - 64, 65536 - 64, 70000)]
+    for data in cases:
+        assert pack(data, 0) == pack(data, 1)
+
+
+def test_the_log_goes_to_several_folders_in_one_run(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    folders = f"{tmp_path / 'a'}:{tmp_path / 'b'}"
+    point = STORE.study.point({"requests": "2000", "queries": "50", "sync": "none", "folder": folders, "keep": "log"})
+    done = subprocess.run(worker_command(STORE, "mutex", point), capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    assert answer["verified"] is True and answer["items"] == 4000
+    assert answer["seconds"] == pytest.approx(answer["seconds_1"] + answer["seconds_2"])
+    assert answer["p99_us_1"] > 0 and answer["p99_us_2"] > 0
+    # in what order two threads log is theirs
+    assert (tmp_path / "a" / "log").stat().st_size > 1000 < (tmp_path / "b" / "log").stat().st_size
+    rows = [{"contender": "mutex", "kind": "variant", "seconds": answer["seconds"], "metrics": answer}]
+    assert STORE.study.report is not None
+    lines = STORE.study.report({"rows": rows, "point": point, "work": {"items": 4000}})
+    told = [line for line in lines if str(tmp_path) in line]
+    rate = 2000 / answer["seconds_2"] * 1e-3
+    assert len(told) == 2 and f"{rate:.1f} k/s" in told[1] and told[1].split()[1] == str(tmp_path / "b")
+    assert STORE.study.select is not None
+    assert "lmdb" not in STORE.study.select(point) and "lmdb" in STORE.study.select({})
+
+
+def test_too_many_folders_are_one_clear_message() -> None:
+    point = STORE.study.point({"requests": "10", "folder": ":".join(["/tmp"] * 17)})
+    done = subprocess.run(worker_command(STORE, "spin", point), capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "17 folders, at most 16" in done.stderr and "hint:" in done.stderr
 
 
 def test_a_folder_that_is_none_is_one_clear_message() -> None:

@@ -10,7 +10,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from .encoders import Contenders, ffmpeg, variants
 from .quality import RATE, is_like, psnr, ssim_of_clip
-from .search import RefusedError, search
+from .search import RefusedError, curve_values, search
+from .vmaf import has_vmaf, vmaf
 
 _PIPE = 1 << 20
 
@@ -34,6 +35,8 @@ class State:
     threads: int
     wanted: float
     quality: float
+    #: Points of rate and quality that were found before, as metrics.
+    curve: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     decoded: Any = None
     #: A file in memory, without a name that anything could leave behind.
@@ -46,7 +49,7 @@ def contenders() -> Mapping[str, str | None]:
 
 
 def settle(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> dict[str, float]:
-    """The `quality` at which the encoder comes nearest to the PSNR that is wanted: see `search`."""
+    """The `quality` at which the encoder comes nearest to the PSNR that is wanted: see `search`; and a curve where that is asked for."""
     quality = variants()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
     state = prepare(inputs, {**point, "quality": str(quality.start)}, threads)
 
@@ -55,14 +58,49 @@ def settle(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) ->
         run(state)
         return psnr(state.clip, _decode(state))
 
-    return {"quality": search(quality, measure, state.wanted)}
+    found = search(quality, measure, state.wanted)
+    return {"quality": found, **_curve(state, curve_values(quality, found, int(point.get("curve", 0))))}
+
+
+def _curve(state: State, values: Sequence[float]) -> dict[str, float]:
+    """Rate and quality at other settings, numbered; those that the encoder refuses are left out."""
+    made: dict[str, float] = {}
+    count = 0
+    for value in values:
+        state.quality = value
+        try:
+            run(state)
+            near = psnr(state.clip, _decode(state))
+        except RefusedError:
+            continue
+        count += 1
+        made |= {f"curve_mbits_{count}": _mbits(state), f"curve_db_{count}": near}
+        judged = _vmaf(state)
+        made |= {f"curve_vmaf_{count}": judged} if judged is not None else {}
+    return made
+
+
+def _frames(state: State) -> int:
+    return int(state.clip.size // (state.width * state.height * 3 // 2))
+
+
+def _mbits(state: State) -> float:
+    return os.fstat(state.file).st_size * 8e-6 * RATE / _frames(state)
+
+
+def _vmaf(state: State) -> float | None:
+    program = ffmpeg()
+    if program is None or not has_vmaf(program):
+        return None
+    return vmaf(program, _file(state), state.clip, _raw(state), state.threads, state.file)
 
 
 def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> State:
     """The clip's size follows from its height; the `quality` was settled."""
     height = int(point["height"])
     wanted, quality = float(point["psnr"]), float(point["quality"])
-    return State(point["contender"], inputs["clip"], _width(height), height, threads, wanted, quality)
+    curve = {name: float(value) for name, value in point.items() if name.startswith("curve_")}
+    return State(point["contender"], inputs["clip"], _width(height), height, threads, wanted, quality, curve)
 
 
 def _width(height: int) -> int:
@@ -78,20 +116,21 @@ def outputs(state: State) -> dict[str, Any]:
 def metrics(state: State) -> dict[str, float]:
     """Frames a second, nearness to the clip, bits, and the quality's value; `seconds` is the time of encoding alone.
 
-    What is not as good as wanted, or better, is shown for scale.
+    VMAF is there where FFmpeg has it, and the points of a curve where one was asked for. What is not as good as wanted, or better, is shown for scale.
     """
-    frames = state.clip.size // (state.width * state.height * 3 // 2)
     near = psnr(state.clip, state.decoded)
-    bits = os.fstat(state.file).st_size * 8e-6 * RATE / frames
+    bits, judged = _mbits(state), _vmaf(state)
     return {
         "seconds": state.seconds,
-        "fps": frames / state.seconds,
+        "fps": _frames(state) / state.seconds,
         "psnr_db": near,
         "ssim": ssim_of_clip(state.clip, state.decoded, state.width, state.height),
         "mbits": bits,
         "frames_per_mbit": RATE / bits,
         "quality": state.quality,
         "for_scale": float(not is_like(near, state.wanted)),
+        **({} if judged is None else {"vmaf": judged}),
+        **state.curve,
     }
 
 
@@ -99,14 +138,17 @@ def _file(state: State) -> str:
     return f"/proc/self/fd/{state.file}"
 
 
+def _raw(state: State) -> list[str]:
+    return ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(RATE)]
+
+
 def _command(state: State) -> list[str]:
     variant = variants()[state.name]
     program = ffmpeg()
     assert program is not None
-    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(RATE)]
     return [
         *(program, "-hide_banner", "-nostats", "-benchmark", "-y"),
-        *(*variant.before, *raw, "-i", "pipe:0", *variant.words(state.quality, state.threads)),
+        *(*variant.before, *_raw(state), "-i", "pipe:0", *variant.words(state.quality, state.threads)),
         *("-f", "matroska", _file(state)),
     ]
 

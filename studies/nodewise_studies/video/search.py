@@ -75,6 +75,14 @@ def search(quality: Quality, measure: Callable[[float], float], wanted: float) -
     return min(tried, key=lambda one: abs(tried[one] - wanted))
 
 
+def curve_values(quality: Quality, found: float, count: int) -> list[float]:
+    """So many settings about one that was found, the coarsest first, from about 4 dB below it to 4 dB above; fewer near an end."""
+    unit = quality.finesse(quality.finer) - quality.finesse(quality.start)
+    here = quality.finesse(found)
+    shares = [2 * k / (count - 1) - 1 for k in range(count)] if count > 1 else []
+    return list(dict.fromkeys(quality.value(here + share * unit) for share in shares))
+
+
 def _next(quality: Quality, tried: Mapping[float, float], wanted: float) -> float:
     points = sorted((quality.finesse(value), db) for value, db in tried.items())
     for (low, one), (high, other) in pairwise(points):

@@ -7,8 +7,10 @@ from typing import Any
 from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
 
-from .encoders import variants
+from .bjontegaard import FEWEST, bd_rate
+from .encoders import ffmpeg, variants
 from .quality import LIKE_DB, RATE
+from .vmaf import has_vmaf
 
 _STORED = "stored"
 
@@ -30,12 +32,41 @@ def report(result: Mapping[str, Any]) -> list[str]:
     rows = [r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED]
     ran = {r["contender"]: r for r in rows if r["seconds"]}
     lines = _alike(list(ran.values()), result["point"]["psnr"])
+    if "curve" in result["point"]:
+        lines += _rates({name: row["metrics"] for name, row in ran.items()})
+    program = ffmpeg()
+    if ran and program is not None and not has_vmaf(program):
+        lines.append("VMAF: this ffmpeg was built without it (libvmaf)")
     devices = [r["contender"] for r in rows if not r["contender"].startswith("lib")]
     working = [name for name in devices if name in ran]
     if working:
         lines.append(f"encoders of devices that work here: {', '.join(working)}")
     elif devices:
         lines.append("no device encodes here; each was tried, and the table says why not")
+    return lines
+
+
+def _points(metrics: Mapping[str, float], quality: str) -> list[tuple[float, float]]:
+    numbers = [name.rpartition("_")[2] for name in metrics if name.startswith("curve_mbits_")]
+    return [
+        (metrics[f"curve_mbits_{n}"], metrics[f"curve_{quality}_{n}"])
+        for n in numbers
+        if f"curve_{quality}_{n}" in metrics
+    ]
+
+
+def _rates(ran: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Bits at equal quality against the study's plain encoder, on average over the curve."""
+    plain = ran.get(STUDY.plain_variant)
+    if plain is None:
+        return [f"BD-rate: {STUDY.plain_variant} did not run, which others are compared with"]
+    lines = [f"BD-rate against {STUDY.plain_variant}, bits at equal quality on average (by PSNR; by VMAF):"]
+    for name, metrics in ran.items():
+        if name == STUDY.plain_variant:
+            continue
+        by_psnr, by_vmaf = (bd_rate(_points(plain, q), _points(metrics, q)) for q in ("db", "vmaf"))
+        shown = ["-" if rate is None else f"{rate:+.1f} %" for rate in (by_psnr, by_vmaf)]
+        lines.append(f"  {name:<20} {shown[0]:>10} {shown[1]:>10}")
     return lines
 
 
@@ -50,7 +81,7 @@ def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
     options = {name: variant.quality.option for name, variant in variants().items()}
     lines += [
         f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s  "
-        f"{metrics[name]['psnr_db']:6.2f} dB  {options[name]} {metrics[name]['quality']:.10g}"
+        f"{metrics[name]['psnr_db']:6.2f} dB  {_judged(metrics[name])}{options[name]} {metrics[name]['quality']:.10g}"
         for speed, bits, name in found
     ]
     others = [
@@ -78,6 +109,10 @@ def advise(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _judged(metrics: Mapping[str, float]) -> str:
+    return f"VMAF {metrics['vmaf']:5.1f}  " if "vmaf" in metrics else ""
+
+
 def _comparable(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, str]]:
     """(frames a second, Mbit/s, name) of those that ran and came near the PSNR, the fastest first."""
     ran = [(r["metrics"], r) for r in rows if r["seconds"] and not r["for_scale"]]
@@ -93,6 +128,7 @@ STUDY = Study(
         ),
         Knob("frames", "of the clip", "30", quick="10", most=10000),
         Knob("encoders", "those whose names begin so, separated by commas (default: all)", "", text=True),
+        Knob("curve", "so many settings of each encoder are encoded for its BD-rate", "", least=FEWEST, most=12),
         Knob("psnr", "dB at which they are compared", "42", least=30, most=99),
     ),
     default_variant="libx264-medium",

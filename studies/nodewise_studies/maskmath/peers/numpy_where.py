@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NumPy's functions with `where=`, one thread, over a copy of what is kept."""
+"""NumPy's functions with `where=`, one thread, over a copy of what is kept, or over zeros."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def prepare(inputs, point, threads):
         "function": getattr(np, NAMES.get(name, name)),
         "repeat": int(point["repeat"]),
         "x": inputs["x"],
-        "kept": inputs["kept"],
+        "kept": 0.0 if point.get("others") == "zero" else inputs["kept"],
         "mask": inputs["mask"] != 0,
         "y": np.zeros(inputs["x"].size),
     }
