@@ -284,7 +284,7 @@ def test_a_later_schema_names_itself_and_another_folder_does_not(tmp_path: Path)
     with pytest.raises(InputError, match="has schema 99, this nodewise reads 1"):
         read_experiment(tmp_path)
     (tmp_path / "question.json").write_text("{}")
-    with pytest.raises(InputError, match="is damaged: .*nodewise_experiment"):
+    with pytest.raises(InputError, match=r"is damaged: .*nodewise_experiment"):
         read_experiment(tmp_path)
     with pytest.raises(InputError, match="no such directory"):
         read_experiment(tmp_path / "none")
@@ -310,3 +310,13 @@ def test_what_a_question_keeps_of_the_environment_bears_on_runs(
     assert facts["environment"] == {"OMP_NUM_THREADS": "2"} and facts["home"] == "/h"
     assert facts["asked"] == ["nodewise", "run"] and facts["cwd"] == str(tmp_path) and facts["commit"] is None
     assert inherited_facts(machine(2, 1), {}, ())["home"] == ""
+
+
+def test_who_may_not_overwrite_is_told_three_ways_on(tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    with Writer(path, QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+    with pytest.raises(InputError) as caught:
+        Writer(path, QUESTION)
+    assert f"--resume {path}" in str(caught.value.hint) and "--out" in str(caught.value.hint)
+    assert read_experiment(path).records == [_record(0)]
