@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiments that run on one machine at the same time."""
 
+import json
 import os
 import subprocess
 import sys
@@ -225,3 +226,16 @@ def test_a_file_that_was_just_made_is_left_to_its_maker(folder: Path) -> None:
     here.enter()
     assert new.exists() and not old.exists()
     here.leave()
+
+
+def test_one_that_ended_as_another_began_was_not_there_with_it(folder: Path) -> None:
+    running = Running("tune", Path("/a"))
+    running.enter()
+    (file,) = folder.iterdir()
+    running.leave()
+    file.write_text(json.dumps({"pid": 1, "user": "me", "kind": "run", "directory": "/b"}))
+    os.utime(file, (1000.0, 1000.0))
+    assert neighbours(folder, since=1000.0) == []
+    assert [n.directory for n in neighbours(folder, since=999.5)] == ["/b"]
+    # its own file is nobody else's
+    assert neighbours(folder, own=file.name, since=999.5) == []
