@@ -170,3 +170,8 @@ def test_a_secret_is_kept_before_the_first_line_that_needs_it(tmp_path: Path) ->
         (folder / SECRETS).rmdir()
         writer.add(_record(SETTING, f"wrong password: {SECRET}"), SETTING)
         assert SECRET in (folder / SECRETS).read_text()
+
+
+def test_a_questions_secrets_are_kept_before_the_first_run(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION):
+        assert SECRET in (tmp_path / "e" / SECRETS).read_text()
