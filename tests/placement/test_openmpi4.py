@@ -29,6 +29,10 @@ from tests.placement.test_dialects import CORE, SMT, synthetic, zones
         ("--map-by core --bind-to core:overload-allowed,if-supported", CORE[:4]),
         ("--map-by slot --use-hwthread-cpus --bind-to hwthread", [(0,), (16,), (1,), (17,)]),
         ("--bind-to none", [tuple(range(32))] * 4),
+        ("--map-by ppr:2:socket:pe=2", [(0, 1, 16, 17), (2, 3, 18, 19), (8, 9, 24, 25), (10, 11, 26, 27)]),
+        ("--map-by PPR:2:Socket --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        # what follows the number after another colon is not read
+        ("--map-by socket:PE=2:x", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
     ],
 )
 def test_open_mpi_4(text, expected):
@@ -56,6 +60,9 @@ def test_open_mpi_4_numbers_ranks_over_nodes():
     ("text", "ranks", "message"),
     [
         ("--map-by ppr:2", 2, "not complete"),
+        ("--map-by ppr:2:slot", 2, "'slot' is not known"),
+        ("--map-by ppr:x:socket", 2, "ppr"),
+        ("--map-by socket:pe=x", 2, "PE"),
         ("--map-by pear", 2, "'pear' is not known"),
         ("--map-by core:PEAR", 2, "no modifier"),
         *((f"--map-by {other}", 2, "is not known") for other in ("board", "package", "machine")),

@@ -157,3 +157,24 @@ def test_a_verdict_knows_what_became_of_the_comparison(tmp_path: Path) -> None:
     assert notes["once only"] == []
     assert in_force(read_experiment(tmp_path / "once only")) is None
     assert in_force(read_experiment(tmp_path / "strays later")) is False
+
+
+def test_a_program_may_name_what_its_setting_sets(tmp_path: Path) -> None:
+    """`run with 4` is the same answer as `run with 2` where that many threads were set, and 5 is another."""
+    question = tune_question(same_output=SameOutput().to_json("baseline"))
+    answers = ["sum 7 with 2", "sum 7 with 2", "sum 7 with 4", "sum 7 with 5"]
+    with Writer(tmp_path / "e", question) as writer:
+        recorder = Recorder(writer, _Launcher(answers), Meter(Budget()), None)
+        settings = [Setting(("app",)), *(Setting(("app",), {"threads": 4}, name=n) for n in ("a", "b"))]
+        errors = [recorder.sample(settings[i], "search", n, 0, None)[0].error for n, i in enumerate((0, 0, 1, 2))]
+    assert errors[:3] == [None] * 3 and "4 against" not in str(errors[2])
+    assert errors[3] is not None and "wrong result" in errors[3]
+
+
+def test_without_a_rule_nothing_is_in_force(tmp_path: Path) -> None:
+    question = tune_question()
+    question.pop("same_output", None)
+    with Writer(tmp_path / "e", question):
+        pass
+    experiment = read_experiment(tmp_path / "e")
+    assert in_force(experiment) is None and answer_notes(experiment) == []

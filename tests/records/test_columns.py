@@ -4,11 +4,14 @@
 import math
 import random
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
-from nodewise.records.columns import Records
+from nodewise.base.shapes import ShapeError
+from nodewise.records.columns import Record, Records
 from nodewise.runner.objective import SECONDS, Objective, value_of
 from nodewise.runner.sample import Sample
 
@@ -81,3 +84,44 @@ def test_a_record_takes_up_little_more_than_its_numbers() -> None:
     tracemalloc.stop()
     # 24 numbers, half of them of half the room, places, and 70 letters of marks, with room to grow
     assert size / count < 350
+
+
+def _room(value: Callable[[int], float]) -> int:
+    """The bytes of a thousand records with 60 numbers of that kind each."""
+    lines = [{**_line(n), "usage": {}, "metrics": {f"m{i}": value(n + i) for i in range(60)}} for n in range(1000)]
+    tracemalloc.start()
+    records = Records()
+    for line in lines:
+        records.append(line)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return size
+
+
+def test_counts_take_half_the_room_of_other_numbers() -> None:
+    assert _room(float) < 0.75 * _room(lambda n: (n + 1) / 7)
+
+
+def test_of_phases_and_sources_there_are_a_hundred_at_most() -> None:
+    for field in ("phase", "source"):
+        records = Records()
+        for n in range(100):
+            records.append({**_line(n), field: f"k{n}"})
+        # one that is known has room
+        records.append({**_line(0), field: "k99"})
+        with pytest.raises(ShapeError, match=f"{field}.*more than 100"):
+            records.append({**_line(0), field: "k100"})
+        assert len(records) == 101
+
+
+def test_codes_are_whole_numbers_of_the_width_that_is_promised() -> None:
+    records = Records()
+    for n in range(3):
+        records.append({**_line(n), "phase": ("search", "confirm", "search")[n]})
+    assert records.codes.tolist() == [0, 1, 2] and records.phase_codes.tolist() == [0, 1, 0]
+    assert records.blocks.tolist() == [0, 1, 2]
+    assert {a.dtype for a in (records.codes, records.phase_codes, records.blocks)} == {np.dtype(np.int64)}
+
+
+def test_nothing_is_spent_where_nothing_is_said() -> None:
+    assert Record("s", "search", 0, 0, Sample(1.0, 1.0, 0.0)).spent_s == 0.0

@@ -13,11 +13,14 @@ import pytest
 from nodewise.base.errors import InputError, StoreError
 from nodewise.records import experiment
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Writer, read_experiment
-from nodewise.records.sample_lines import Plan
+from nodewise.records.experiment import Experiment, Writer, inherited_facts, is_measured, is_own, read_experiment
+from nodewise.records.sample_lines import Neighbour, Plan
+from nodewise.runner.marks import UNREAD
+from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.questions import tune_question
+from tests.surfaces import machine
 
 SETTING = Setting(("a", "b c"), {"threads": 2}, {"OMP_NUM_THREADS": "2"}, ("KMP_AFFINITY",), (0, 1), ((0,), (1,)))
 
@@ -180,3 +183,140 @@ def test_what_is_taken_back_is_taken_back_whole(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(Path, "unlink", asked_again)
         writer.discard()
     assert not (tmp_path / "e").exists()
+
+
+def test_three_experiments_that_ran_meanwhile_are_named_and_further_ones_counted(tmp_path: Path) -> None:
+    others = [Neighbour(n, "me", "run", f"/of/{n}") for n in range(5)]
+    read = Experiment(tmp_path, QUESTION)
+    for count, last in ((3, "kept in /of/2"), (4, "and 1 more experiment ran"), (5, "and 2 more experiments ran")):
+        read.neighbours = others[:count]
+        assert len(read.remarks) == min(count, 4) and last in read.remarks[-1]
+        assert [f"kept in /of/{n}" in remark for n, remark in enumerate(read.remarks[:3])] == [True] * 3
+
+
+def test_what_is_left_open_in_a_question_is_seconds_and_nothing_besides(tmp_path: Path) -> None:
+    assert Experiment(tmp_path, {}).objective == Objective("seconds", maximise=False)
+    assert Experiment(tmp_path, {"objective": {"metric": "joules"}}).objective == Objective("joules", maximise=False)
+    assert Experiment(tmp_path, {"objective": {"metric": "rate", "maximise": True}}).objective == Objective(
+        "rate", True
+    )
+    assert Experiment(tmp_path, {}).shown == Shown((), "")
+    shown = {"metrics": [{"metric": "rate", "maximise": True}], "currency": "EUR"}
+    assert Experiment(tmp_path, {"shown": shown}).shown == Shown((Objective("rate", True),), "EUR")
+
+
+def test_reports_that_were_not_read_are_one_note(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        for n, marks in enumerate([("steal 3 %",), (f"{UNREAD}: one",), (), (f"{UNREAD}: two", "steal 1 %")]):
+            sample = Sample(seconds=1.0, wall_s=1.0, started_at=float(n), marks=marks)
+            writer.add(Record(SETTING.key, "search", n, 0, sample), SETTING)
+    assert read_experiment(tmp_path / "e").remarks == [f"{UNREAD}: one (2 of 4 runs)"]
+
+
+def test_whose_experiment_it_is_and_how_far_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    assert not is_own(path) and not is_measured(path)
+    with Writer(path, QUESTION) as writer:
+        assert is_own(path) and not is_measured(path)
+        writer.end_runs()
+        assert is_measured(path)
+    # who goes on with it has not measured it yet
+    with Writer(path, None):
+        assert not is_measured(path)
+
+
+def test_a_file_taken_away_while_it_is_written_is_said(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+        samples = tmp_path / "e/samples.jsonl"
+        samples.rename(tmp_path / "moved")
+        with pytest.raises(StoreError, match="was taken away"):
+            writer.add(_record(1), SETTING)
+        # another file of the same name is not ours either
+        samples.write_text("")
+        with pytest.raises(StoreError, match="was taken away"):
+            writer.add(_record(1), SETTING)
+        assert samples.read_text() == ""
+
+
+def test_a_kill_in_the_first_line_leaves_the_next_one_whole(tmp_path: Path) -> None:
+    """Also where the last line is whole but for its end."""
+    path = tmp_path / "e"
+    with Writer(path, QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+    samples = path / "samples.jsonl"
+    samples.write_bytes(samples.read_bytes().rstrip(b"\n"))
+    with Writer(path, None) as writer:
+        writer.add(_record(1), SETTING)
+    back = read_experiment(path)
+    assert back.records == [_record(0), _record(1)] and back.damaged_lines == 0
+    assert samples.read_bytes().count(SETTING.key.encode()) == 3
+
+
+def test_a_setting_is_written_once(tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    with Writer(path, QUESTION) as writer:
+        assert not writer.measured
+        writer.know(SETTING)
+        writer.know(SETTING)
+        assert not writer.measured
+        writer.add(_record(0), SETTING)
+        writer.add(_record(1), SETTING)
+        assert writer.measured
+    with Writer(path, None) as writer:
+        writer.know(SETTING)
+        assert not writer.measured
+    assert len((path / "samples.jsonl").read_text().splitlines()) == 3
+
+
+def test_nothing_of_what_was_made_for_it_is_left_behind(tmp_path: Path) -> None:
+    with Writer(tmp_path / "of/e", QUESTION) as writer:
+        for name in ("builds", "launch", "calls"):
+            (tmp_path / "of/e" / name).mkdir()
+            (tmp_path / "of/e" / name / "file").write_text("")
+        writer.keep_reference("42")
+        writer.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_later_schema_names_itself_and_another_folder_does_not(tmp_path: Path) -> None:
+    (tmp_path / "question.json").write_text('{"nodewise_experiment": 99}')
+    with pytest.raises(InputError, match="has schema 99, this nodewise reads 1"):
+        read_experiment(tmp_path)
+    (tmp_path / "question.json").write_text("{}")
+    with pytest.raises(InputError, match=r"is damaged: .*nodewise_experiment"):
+        read_experiment(tmp_path)
+    with pytest.raises(InputError, match="no such directory"):
+        read_experiment(tmp_path / "none")
+    with pytest.raises(InputError, match=r"no question\.json"):
+        Writer(tmp_path / "none", None)
+
+
+def test_a_verdict_that_is_no_object_is_none(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+    for text in ("[1]", "{", "null"):
+        (tmp_path / "e/verdict.json").write_text(text)
+        assert read_experiment(tmp_path / "e").verdict is None
+    (tmp_path / "e/verdict.json").write_text('{"ratio": 2}')
+    assert read_experiment(tmp_path / "e").verdict == {"ratio": 2}
+
+
+def test_what_a_question_keeps_of_the_environment_bears_on_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    facts = inherited_facts(machine(2, 1), {"OMP_NUM_THREADS": "2", "EDITOR": "vi", "HOME": "/h"}, ("nodewise", "run"))
+    assert facts["environment"] == {"OMP_NUM_THREADS": "2"} and facts["home"] == "/h"
+    assert facts["asked"] == ["nodewise", "run"] and facts["cwd"] == str(tmp_path) and facts["commit"] is None
+    assert inherited_facts(machine(2, 1), {}, ())["home"] == ""
+
+
+def test_who_may_not_overwrite_is_told_three_ways_on(tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    with Writer(path, QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+    with pytest.raises(InputError) as caught:
+        Writer(path, QUESTION)
+    assert f"--resume {path}" in str(caught.value.hint) and "--out" in str(caught.value.hint)
+    assert read_experiment(path).records == [_record(0)]

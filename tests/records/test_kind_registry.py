@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.base.shapes import ShapeError
 from nodewise.records import kind_registry, kinds
 from nodewise.records.kind import REFERENCES, Kind
 from nodewise.records.kind_registry import all_kinds, kind_named, register
@@ -55,3 +56,14 @@ def test_a_registered_kind_is_known_from_then_on() -> None:
     register(made(again="nodewise made {folder} --anew"))
     assert kind_named("made").remake_line(Path("x")) == "nodewise made x --anew"
     assert kind_named("compare").remake_line(Path("x")) == "nodewise compare --resume x"
+
+
+@pytest.mark.parametrize("name", ["run", "compare", "confirm"])
+def test_a_question_of_no_commands_or_of_two_of_one_name_is_none(name: str) -> None:
+    check = kind_named(name).check
+    assert check is not None
+    promise = {"one": "a", "other": "b"}
+    check({"contenders": [{"name": "a"}, {"name": "b"}], "promise": promise, "baseline": "a"})
+    for names in ((), ("a", "a")):
+        with pytest.raises(ShapeError, match="contenders"):
+            check({"contenders": [{"name": n} for n in names], "promise": promise, "baseline": "a"})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiments that run on one machine at the same time."""
 
+import json
 import os
 import subprocess
 import sys
@@ -174,3 +175,67 @@ def test_one_that_ended_after_another_began_was_there_however_long_before_it_had
     early.leave()
     assert [n.directory for n in late.others()] == ["/early"]
     late.leave()
+
+
+def test_who_waits_where_others_own_the_folder_does_not_wait_for_ever(folder: Path) -> None:
+    """A turn that is no file is nobody's; one that another holds is waited for, with one word of it."""
+    folder.mkdir()
+    (folder / "turn").mkdir()
+    with turn(pytest.fail):
+        pass
+    (folder / "turn").rmdir()
+    heard: list[str] = []
+    began = threading.Event()
+
+    def wait() -> None:
+        with turn(heard.append):
+            began.set()
+
+    with turn(pytest.fail):
+        assert (folder / "turn").stat().st_mode & 0o777 == 0o644
+        second = threading.Thread(target=wait)
+        second.start()
+        assert not began.wait(0.5)
+    second.join(20)
+    assert began.is_set() and heard == ["another experiment that waits, or waited, for its turn"]
+
+
+def test_a_folder_is_for_all_users_whatever_mask_is_set(folder: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        running = Running("tune", Path("/a"))
+        running.enter()
+    finally:
+        os.umask(before)
+    (file,) = folder.iterdir()
+    assert folder.stat().st_mode & 0o7777 == 0o1777 and file.stat().st_mode & 0o777 == 0o644
+    running.leave()
+    # who has left may do so once more
+    running.leave()
+
+
+def test_a_file_that_was_just_made_is_left_to_its_maker(folder: Path) -> None:
+    """It is not locked yet; one of two seconds ago never will be."""
+    folder.mkdir()
+    folder.chmod(0o1777)
+    new, old = folder / "1-new", folder / "2-old"
+    for path in (new, old):
+        path.write_text("")
+    os.utime(old, (time.time() - 2,) * 2)
+    here = Running("tune", Path("/a"))
+    here.enter()
+    assert new.exists() and not old.exists()
+    here.leave()
+
+
+def test_one_that_ended_as_another_began_was_not_there_with_it(folder: Path) -> None:
+    running = Running("tune", Path("/a"))
+    running.enter()
+    (file,) = folder.iterdir()
+    running.leave()
+    file.write_text(json.dumps({"pid": 1, "user": "me", "kind": "run", "directory": "/b"}))
+    os.utime(file, (1000.0, 1000.0))
+    assert neighbours(folder, since=1000.0) == []
+    assert [n.directory for n in neighbours(folder, since=999.5)] == ["/b"]
+    # its own file is nobody else's
+    assert neighbours(folder, own=file.name, since=999.5) == []

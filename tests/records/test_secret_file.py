@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer, read_experiment, read_question
 from nodewise.records.sample_lines import Plan
@@ -156,3 +156,22 @@ def test_an_experiment_that_is_given_up_leaves_none(tmp_path: Path) -> None:
 def test_what_is_kept_is_readable_json(tmp_path: Path) -> None:
     _write(tmp_path / "e")
     assert json.loads((tmp_path / "e" / SECRETS).read_text())["values"]["PASSWORD"] == [SECRET]
+
+
+def test_a_secret_is_kept_before_the_first_line_that_needs_it(tmp_path: Path) -> None:
+    """A kill between the two loses a run at most, and never what a mask stands for."""
+    folder = tmp_path / "e"
+    with Writer(folder, tune_question()) as writer:
+        assert not (folder / SECRETS).exists()
+        (folder / SECRETS).mkdir()
+        with pytest.raises(StoreError):
+            writer.add(_record(SETTING, f"wrong password: {SECRET}"), SETTING)
+        assert (folder / "samples.jsonl").read_text() == ""
+        (folder / SECRETS).rmdir()
+        writer.add(_record(SETTING, f"wrong password: {SECRET}"), SETTING)
+        assert SECRET in (folder / SECRETS).read_text()
+
+
+def test_a_questions_secrets_are_kept_before_the_first_run(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION):
+        assert SECRET in (tmp_path / "e" / SECRETS).read_text()
