@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where in the text of a suite's file a table or a key stands, since what reads TOML does not tell."""
+"""Where in the text of a TOML file a table or a key stands, since what reads TOML does not tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
-class SuiteLines:
+class TomlLines:
     """The lines of a file at which its tables and keys begin: `at("command.solve.budget")` is `nodewise.toml:3: command.solve.budget`."""
 
     def __init__(self, path: Path, text: str = ""):
