@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.toml_lines import TomlLines
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
 from nodewise.base.meant import meant
+from nodewise.base.toml_lines import TomlLines
 from nodewise.tuning.custom import put_in
 
 FILE = "nodewise.toml"

@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, TransportError, poll
-
 from nodewise.pipelines.message import SIZE, Head, unpack
 from nodewise.pipelines.page import ASKED, Asked, Page, State, Word
-from nodewise.pipelines.work import Made, Worker, Wrong, source_of, worker_of
+from nodewise.pipelines.work import Made, Worker, WrongError, source_of, worker_of
+from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, TransportError, poll
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -182,9 +181,7 @@ class _Instance:
         if len(inputs) == 1:
             return inputs[0]
         events = poll([(one.end, Event.READABLE) for one in inputs], _LOOK_S)
-        return next(
-            (inputs[i % len(inputs)] for i in range(turn, turn + len(inputs)) if events[i % len(inputs)]), None
-        )
+        return next((inputs[i % len(inputs)] for i in range(turn, turn + len(inputs)) if events[i % len(inputs)]), None)
 
     def _one(self, source: _Input, whole: memoryview, worker: Worker) -> None:
         head, sender = unpack(whole)
@@ -222,7 +219,7 @@ def _guarded(instance: _Instance, run: Callable[[], None]) -> int:
         run()
     except PeerLost as problem:
         _fail(instance, f"another process of the pipeline is gone: {problem}", after_another=True)
-    except (Wrong, TransportError, OSError) as problem:
+    except (WrongError, TransportError, OSError) as problem:
         _fail(instance, str(problem))
     except Exception as problem:
         import traceback
@@ -247,8 +244,9 @@ def main() -> int:
     part = json.loads(sys.stdin.buffer.read())
     # what it prints is no answer
     os.dup2(2, 1)
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     instance = _Instance(Page(descriptor, part["size"]), part)
     code = _guarded(instance, instance.run)
     sys.stderr.flush()

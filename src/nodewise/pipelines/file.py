@@ -14,7 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
 from nodewise.base.toml_lines import TomlLines
 from nodewise.pipelines.graph import check_graph
-from nodewise.pipelines.kinds import KINDS, Unfit, count, seconds, size, text
+from nodewise.pipelines.kinds import KINDS, UnfitError, count, seconds, size, text
 from nodewise.pipelines.plan import Channel, Device, Plan
 
 #: Those that join processes; inproc is for threads.
@@ -90,7 +90,7 @@ def _known(lines: TomlLines, at: str, table: Mapping[str, Any], known: Iterable[
 def _read(lines: TomlLines, at: str, value: Any, read: Callable[[Any], Any]) -> Any:
     try:
         return read(value)
-    except Unfit as problem:
+    except UnfitError as problem:
         raise InputError(f"{lines.at(at)}: {problem}, not {value!r}") from problem
     except InputError as problem:
         raise InputError(f"{lines.at(at)}: {problem.what}", problem.hint) from problem
@@ -154,7 +154,7 @@ def _power_below(read: Callable[[Any], int], most: int, least: int) -> Callable[
     def rounded(value: Any) -> int:
         found = read(value)
         if found > most:
-            raise Unfit(f"at most {most} is possible")
+            raise UnfitError(f"at most {most} is possible")
         return max(least, 1 << (found - 1).bit_length())
 
     return rounded

@@ -36,10 +36,10 @@ def check_graph(plan: Plan) -> None:
 def _check_circles(plan: Plan) -> None:
     after = {d.name: [(c.name, to) for c in plan.outputs(d.name) for to in c.receivers] for d in plan.devices}
     done: set[str] = set()
-    for start in after:
+    for start, first in after.items():
         # by hand: a chain may be longer than Python calls deep
         way: list[tuple[str, str]] = [("", start)]
-        left = [list(after[start])]
+        left = [list(first)]
         while way:
             if not left[-1]:
                 done.add(way.pop()[1])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -20,13 +21,13 @@ CODECS = ("gzip", "bz2", "xz")
 ORDERS = ("arrival", "sequence")
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """A value that cannot be; its text says what is needed."""
 
 
 @dataclass(frozen=True)
 class DeviceKind:
-    """`keys` by name with what reads the value (Unfit, InputError), `defaults` of those that may be left out; `into` and `out`: whether channels may lead there (None: as one likes)."""
+    """`keys` by name with what reads the value (UnfitError, InputError), `defaults` of those that may be left out; `into` and `out`: whether channels may lead there (None: as one likes)."""
 
     about: str
     into: bool | None
@@ -37,51 +38,55 @@ class DeviceKind:
 
 def size(value: Any) -> int:
     """A number of bytes, given as one or with a unit."""
+    needed = UnfitError('a size above zero is needed, such as "24MB"')
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise Unfit('a size is needed, such as "24MB"')
-    found = value if isinstance(value, int) else parse_bytes(value, "")
+        raise needed
+    try:
+        found = value if isinstance(value, int) else parse_bytes(value, "size")
+    except InputError as problem:
+        raise needed from problem
     if found < 1:
-        raise Unfit('a size above zero is needed, such as "24MB"')
+        raise needed
     return found
 
 
 def _message(value: Any) -> int:
     if (found := size(value)) > MOST_BYTES:
-        raise Unfit("a message has less than 2 GiB")
+        raise UnfitError("a message has less than 2 GiB")
     return found
 
 
 def count(value: Any) -> int:
     """A whole number from 1."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 62:
-        raise Unfit("a whole number from 1 is needed")
+        raise UnfitError("a whole number from 1 is needed")
     return value
 
 
 def seconds(value: Any) -> float:
     """A time, given as a number of seconds or with a unit."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Unfit('a time is needed, such as "10s"')
+        raise UnfitError('a time is needed, such as "10s"')
     return parse_seconds(value if isinstance(value, str) else repr(value))
 
 
 def _rate(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
-        raise Unfit("a number of messages per second above zero is needed")
+        raise UnfitError("a number of messages per second above zero is needed")
     return float(value)
 
 
 def text(value: Any) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value or "\0" in value:
-        raise Unfit("a text is needed")
+        raise UnfitError("a text is needed")
     return value
 
 
 def _one_of(*known: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in known:
-            raise Unfit(f"one of {', '.join(known)} is needed")
+            raise UnfitError(f"one of {', '.join(known)} is needed")
         return str(value)
 
     return read
@@ -89,25 +94,29 @@ def _one_of(*known: str) -> Callable[[Any], str]:
 
 def _level(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 9:
-        raise Unfit("a level from 1 (fast) to 9 (small) is needed")
+        raise UnfitError("a level from 1 (fast) to 9 (small) is needed")
     return value
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Unfit("true or false is needed")
+        raise UnfitError("true or false is needed")
     return value
 
 
 def _call(value: Any) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text(value)):
-        raise Unfit('a function is needed, such as "my_module:my_function"')
+        raise UnfitError('a function is needed, such as "my_module:my_function"')
     return str(value)
 
 
 def _arguments(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Unfit("a table of keyword arguments is needed")
+        raise UnfitError("a table of keyword arguments is needed")
+    try:
+        json.dumps(value)
+    except (TypeError, RecursionError) as problem:
+        raise UnfitError("texts, numbers, lists and tables of them are needed") from problem
     return value
 
 
@@ -115,7 +124,7 @@ def _command(value: Any) -> list[str]:
     try:
         words = shlex.split(text(value))
     except ValueError as problem:
-        raise Unfit(f"a command is needed ({problem})") from problem
+        raise UnfitError(f"a command is needed ({problem})") from problem
     if not words or shutil.which(words[0]) is None:
         raise InputError(
             f"there is no program {words[0] if words else ''!r}", "give its path, or a name that is found on PATH"
@@ -146,9 +155,7 @@ KINDS: dict[str, DeviceKind] = {
         {"codec": "gzip", "level": 1},
     ),
     "decompress": DeviceKind("brings back what was compressed", True, True),
-    "merge": DeviceKind(
-        "makes one stream of several", True, True, {"order": _one_of(*ORDERS)}, {"order": "arrival"}
-    ),
+    "merge": DeviceKind("makes one stream of several", True, True, {"order": _one_of(*ORDERS)}, {"order": "arrival"}),
     "command": DeviceKind("hands each message to a command, and on what that prints", True, True, {"run": _command}),
     "python": DeviceKind(
         "a function of yours",
@@ -158,7 +165,11 @@ KINDS: dict[str, DeviceKind] = {
         {"arguments": {}},
     ),
     "file": DeviceKind(
-        "writes the content of messages to a file", True, False, {"path": text, "overwrite": _flag}, {"overwrite": False}
+        "writes the content of messages to a file",
+        True,
+        False,
+        {"path": text, "overwrite": _flag},
+        {"overwrite": False},
     ),
     "discard": DeviceKind("counts messages and drops them", True, False),
 }

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FORM = struct.Struct("<BBBxIIxxxxQ32s8x")
 SIZE = _FORM.size
 _LEVELS: dict[str, Callable[[Buffer, int], bytes]] = {
-    "gzip": lambda data, level: gzip.compress(data, level, mtime=0),
-    "bz2": lambda data, level: bz2.compress(data, level),
+    "gzip": lambda data, level: gzip.compress(memoryview(data), level, mtime=0),
+    "bz2": bz2.compress,
     "xz": lambda data, level: lzma.compress(data, preset=level),
 }
 _BACK: dict[str, Callable[[Buffer], bytes]] = {

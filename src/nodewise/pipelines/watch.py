@@ -100,9 +100,7 @@ class Watch:
     def _device(
         self, device: Device, before: _Look, now: _Look, over: bool, statuses: Mapping[Instance, int]
     ) -> DeviceResult:
-        instances = [
-            self._instance(device, number, before, now, over, statuses) for number in range(device.instances)
-        ]
+        instances = [self._instance(device, number, before, now, over, statuses) for number in range(device.instances)]
         rates = [
             sum(self._rate(device.name, number, word, before, now) for number in range(device.instances))
             for word in (Word.IN_MESSAGES, Word.IN_BYTES, Word.OUT_MESSAGES, Word.OUT_BYTES)
@@ -115,7 +113,10 @@ class Watch:
             sum(one.in_bytes for one in instances),
             sum(one.out_messages for one in instances),
             sum(one.out_bytes for one in instances),
-            *rates,
+            in_messages_per_s=rates[0],
+            in_bytes_per_s=rates[1],
+            out_messages_per_s=rates[2],
+            out_bytes_per_s=rates[3],
             wait_in=sum(one.wait_in for one in instances) / len(instances),
             wait_out=sum(one.wait_out for one in instances) / len(instances),
             verified=sum(one.verified for one in instances),
@@ -141,7 +142,9 @@ class Watch:
         failed = bool(statuses.get((device.name, number)))
         if failed and not words[at + Word.AFTER_ANOTHER]:
             state = _STATES[State.FAILED]
-        elif over and state != _STATES[State.DONE] and (state != _STATES[State.FAILED] or words[at + Word.AFTER_ANOTHER]):
+        elif (
+            over and state != _STATES[State.DONE] and (state != _STATES[State.FAILED] or words[at + Word.AFTER_ANOTHER])
+        ):
             state = _STOPPED
         shares = [
             min(1.0, (words[at + word] - before.words[at + word]) / span) if span else 0.0
@@ -156,7 +159,8 @@ class Watch:
             words[at + Word.IN_BYTES],
             words[at + Word.OUT_MESSAGES],
             words[at + Word.OUT_BYTES],
-            *shares,
+            wait_in=shares[0],
+            wait_out=shares[1],
             verified=words[at + Word.VERIFIED],
             problem=self._page.read_text(self._layout.errors[device.name, number]),
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Made = tuple[Head, "Buffer"]
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """A message or a setting that cannot be worked with; its text says why."""
 
 
@@ -48,13 +48,13 @@ class Checksum(Worker):
         self._origins = origins
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
-        """The same message, with its checksum. Raises Wrong where that is another one."""
+        """The same message, with its checksum. Raises WrongError where that is another one."""
         plain = decompress(content, head.codec)
         if not head.algorithm:
             yield replace(head, algorithm=self._algorithm, digest=digest(plain, self._algorithm)), content
             return
         if (found := digest(plain, head.algorithm)) != head.digest:
-            raise Wrong(
+            raise WrongError(
                 f"message {head.sequence} of {self._origins[head.origin]} is another one than was sent: "
                 f"its {head.algorithm} is {found.hex()}, and was {head.digest.hex()}"
             )
@@ -119,12 +119,12 @@ class Command(Worker):
         self._words, self._folder = words, folder
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
-        """The message that the command made of it. Raises Wrong where it fails."""
+        """The message that the command made of it. Raises WrongError where it fails."""
         # the process above the devices ends what is left of it, however this one ends
         done = subprocess.run(self._words, input=content, capture_output=True, cwd=self._folder, check=False)
         if done.returncode != 0:
             last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise Wrong(
+            raise WrongError(
                 f"{self._words[0]} ended with {done.returncode} for message {head.sequence}{last and f': {last}'}"
             )
         yield Head(head.origin, head.sequence), done.stdout
@@ -147,7 +147,7 @@ def _bytes_like(made: Any) -> memoryview:
     try:
         return memoryview(made).cast("B")
     except TypeError as problem:
-        raise Wrong(f"the function returned {type(made).__name__}, and bytes are needed, or None") from problem
+        raise WrongError(f"the function returned {type(made).__name__}, and bytes are needed, or None") from problem
 
 
 class ToFile(Worker):
@@ -158,7 +158,7 @@ class ToFile(Worker):
         try:
             self._file = path.open("wb" if overwrite or not path.is_file() else "xb", buffering=0)
         except OSError as problem:
-            raise Wrong(f"cannot write {path}: {problem.strerror}") from problem
+            raise WrongError(f"cannot write {path}: {problem.strerror}") from problem
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
         """Write it, all of it."""
@@ -183,7 +183,7 @@ class Discard(Worker):
 
 
 def worker_of(part: dict[str, Any]) -> Worker:
-    """The worker of a device. Raises Wrong."""
+    """The worker of a device. Raises WrongError."""
     kind, settings = part["kind"], part["settings"]
     if kind == "checksum":
         return Checksum(settings["algorithm"], part["origins"])
@@ -213,9 +213,9 @@ def _function(call: str, folder: str) -> Callable[..., Any]:
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as problem:
-        raise Wrong(f"{call} cannot be had: {problem}") from problem
+        raise WrongError(f"{call} cannot be had: {problem}") from problem
     if not callable(found):
-        raise Wrong(f"{call} is no function")
+        raise WrongError(f"{call} is no function")
     return found  # type: ignore[no-any-return]
 
 
@@ -227,7 +227,9 @@ def source_of(part: dict[str, Any], draining: Callable[[], bool]) -> Iterator[Ma
         try:
             each = iter(contents)
         except TypeError as problem:
-            raise Wrong(f"{settings['call']} gives no messages: without a channel to it, it is called once, and yields them") from problem
+            raise WrongError(
+                f"{settings['call']} gives no messages: without a channel to it, it is called once, and yields them"
+            ) from problem
         for sequence, content in enumerate(each):
             yield Head(origin, sequence), _bytes_like(content)
             if draining():
