@@ -94,6 +94,14 @@ def test_where_nothing_backs_up_the_source_sets_the_pace(tmp_path: Path) -> None
     assert found.seconds > 0.28
 
 
+def test_where_channels_hold_all_that_there_is_the_slowest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(0.02)\n    return content\n")
+    text = simple("kind = 'generator'\nsize = 100\ncount = 40", "kind = 'python'\ncall = 'slow_part:nap'")
+    found = _run(tmp_path, text)
+    assert found.backs_up is None
+    assert found.sentence.startswith("nothing waits for room, and middle is the slowest: busy ")
+
+
 def test_functions_and_commands_are_devices(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "def numbers(upto):\n    for i in range(upto):\n        yield b'line %d\\n' % i\n"

@@ -147,11 +147,12 @@ class _Instance:
             self._send(source_of(self.part, self.draining))
         self._send(worker.finish())
         self.own.set(Word.STATE, State.DRAINING)
+        # its work is done; that others have it all is waited for
+        self.own.set(Word.ENDED, time.monotonic_ns())
         for output in self._outputs:
             output.end()
         for one in inputs:
             one.end.close()
-        self.own.set(Word.ENDED, time.monotonic_ns())
         self.own.set(Word.STATE, State.DONE)
 
     def _wait_for(self, asked: Asked) -> None:

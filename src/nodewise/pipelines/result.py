@@ -126,6 +126,12 @@ def sentence_of(found: BacksUp | None, devices: Sequence[DeviceResult], channels
     """Where it backs up, in words."""
     if found is None:
         sources = [d.name for d in devices if not any(d.name in c.receivers for c in channels)]
+        longest = {d.name: max(one.seconds for one in d.instances) for d in devices}
+        slowest = max(devices, key=lambda d: (d.name not in sources, 1 - d.wait_in - d.wait_out))
+        # its channels have room for all that there was, and the work was done after the sources had ended
+        busy = 1 - slowest.wait_in - slowest.wait_out
+        if busy > 0.5 and max(longest[name] for name in sources) < 0.8 * longest[slowest.name]:
+            return f"nothing waits for room, and {slowest.name} is the slowest: busy {busy:.0%} of the time"
         return f"nothing backs up: {' and '.join(sources)} set{'s' * (len(sources) == 1)} the pace"
     channel = next(c for c in channels if c.name == found.channel)
     device = next(d for d in devices if d.name == found.device)
