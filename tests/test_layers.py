@@ -23,6 +23,7 @@ LAYERS = [
     ),
     *(
         "isolation",
+        "pipelines",
         "quiet",
         "fabric",
         "nodes",

@@ -22,6 +22,7 @@ from nodewise.history.trend import Trends
 from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
+from nodewise.pipelines.result import PipelineResult
 from nodewise.profile.result import ProfileResult
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
@@ -83,6 +84,7 @@ DOCUMENTS = {
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
     "governors": Document(GovernorStudy),
+    "pipeline": Document(PipelineResult),
     "fabric": Document(Fabric),
     "fabric-link": Document(Links),
     "fabric-ports": Document(Ports),

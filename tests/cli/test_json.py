@@ -23,6 +23,16 @@ SLEEP = ("--", "sleep", "0.01")
 TUNE = ("tune", "--max-runs", "40", "--any-output")
 SCALE = ("--machine", "synthetic:core:16 pu:1", "--counts", "1,2,4,6,8", "--to", "9", "--by", "23:59", "--blocks", "6")
 LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
+SMALL = """[device.a]
+kind = "generator"
+size = 100
+count = 3
+[device.b]
+kind = "discard"
+[channel.c]
+from = "a"
+to = "b"
+"""
 STORE = ("--store", "h.sqlite")
 
 #: By schema the words of commands that write it.
@@ -56,6 +66,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "vec": [("vec", "--json", "loops.c")],
     "doctor": [("doctor", "--json")],
     "governors": [("governors", "--quick", "--json")],
+    "pipeline": [("pipeline", "small.toml", "--json")],
     "fabric": [("fabric", "--json"), ("fabric", "--no-run", "--json")],
     "fabric-link": [("fabric", "link", "4X", "QDR", "--json"), ("fabric", "link", "4X QDR 1X SDR", "--json")],
     "fabric-ports": [("fabric", "ports", "--json"), ("fabric", "ports", "--root", ".", "--json")],
@@ -79,8 +90,11 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
         pytest.skip("no compiler")
     if name == "profile":
         need_perf()
+    if name == "pipeline":
+        pytest.importorskip("nodewise_transport", reason="messages are those of nodewise-transport")
     (tmp_path / "loops.c").write_text(LOOPS)
     (tmp_path / "nodewise.toml").write_text('[command.nap]\nrun = "sleep 0.01"\nruns = 6\n')
+    (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.suite_lines import SuiteLines
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
 from nodewise.base.meant import meant
+from nodewise.base.toml_lines import TomlLines
 from nodewise.tuning.custom import put_in
 
 FILE = "nodewise.toml"
@@ -86,7 +86,7 @@ class Suite:
 
     file: Path
     cases: tuple[Case, ...]
-    lines: SuiteLines = field(compare=False, repr=False)
+    lines: TomlLines = field(compare=False, repr=False)
 
     def where(self, case: Case, *keys: str) -> str:
         """File, line and name of a key of a case, which may be one of the defaults."""
@@ -144,7 +144,7 @@ def read_suite(path: Path) -> Suite:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
         raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
-    lines = SuiteLines(path, text)
+    lines = TomlLines(path, text)
     for name in data.keys() - {_COMMANDS, _DEFAULTS}:
         raise InputError(
             f"{lines.at(name)}: there is no such table{meant(name, (_COMMANDS, _DEFAULTS))}",
@@ -168,7 +168,7 @@ def read_suite(path: Path) -> Suite:
     return Suite(path, tuple(cases), lines)
 
 
-def _check(lines: SuiteLines, at: str, table: Any, all_of_them: bool = True) -> None:
+def _check(lines: TomlLines, at: str, table: Any, all_of_them: bool = True) -> None:
     if not isinstance(table, dict):
         raise InputError(f"{lines.at(at)} is no table", f"write [{at}]")
     for key, value in table.items():
@@ -193,7 +193,7 @@ def _is(value: Any, kind: str) -> bool:
     }[kind]
 
 
-def _cases(path: Path, lines: SuiteLines, at: str, name: str, table: Mapping[str, Any]) -> list[Case]:
+def _cases(path: Path, lines: TomlLines, at: str, name: str, table: Mapping[str, Any]) -> list[Case]:
     parameters = {
         parameter: _values(lines, f"{at}.parameters.{parameter}", values)
         for parameter, values in table.get("parameters", {}).items()
@@ -233,7 +233,7 @@ def _cases(path: Path, lines: SuiteLines, at: str, name: str, table: Mapping[str
     return found
 
 
-def _values(lines: SuiteLines, at: str, values: Any) -> list[str]:
+def _values(lines: TomlLines, at: str, values: Any) -> list[str]:
     listed = values if isinstance(values, list) else [values]
     if not listed or any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in listed):
         raise InputError(f"{lines.at(at)}: a list of texts or numbers is needed, not {values!r}")

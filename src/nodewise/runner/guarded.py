@@ -45,7 +45,7 @@ class Guarded:
         self._heard: list[int] = []
         alive, self._alive = os.pipe()
         self._reports, report = os.pipe()
-        _adopt(True)
+        adopt(True)
         self.guard = os.fork()
         if self.guard == 0:
             os.close(self._alive)
@@ -59,7 +59,7 @@ class Guarded:
         if not self.pid:
             if message is None:
                 # the program may run by now, and nobody else would end it
-                _end_all(0.0)
+                end_all(0.0)
             self.close()
             if message is None:
                 raise _lost(words)
@@ -74,7 +74,7 @@ class Guarded:
         while self._status is None and select.select([self._reports], [], [], seconds)[0]:
             message = self._message()
             if message is None:
-                _end_all(0.0)
+                end_all(0.0)
                 raise _lost(self._words)
             if message[1]:
                 self._heard.append(message[0])
@@ -101,7 +101,7 @@ class Guarded:
         os.close(self._reports)
         with suppress(ChildProcessError):
             os.waitpid(self.guard, 0)
-        _adopt(False)
+        adopt(False)
 
     def _message(self) -> tuple[int, int] | None:
         data = os.read(self._reports, _MESSAGE.size)
@@ -120,7 +120,7 @@ def _lost(words: Sequence[str]) -> ProgramError:
     return ProgramError(f"{words[0]} was ended: the guard above it was killed", "run again")
 
 
-def _adopt(does: bool) -> None:
+def adopt(does: bool) -> None:
     """Whether what outlives its parent becomes a child of this process."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
 
@@ -132,7 +132,7 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, report: int) ->
         for number in _TERMINAL:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
-        _adopt(True)
+        adopt(True)
         ended, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -149,7 +149,7 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, report: int) ->
         while status is None:
             ready, _, _ = select.select([alive, ended], [], [])
             if alive in ready:
-                _end_all(_GRACE_S)
+                end_all(_GRACE_S)
                 break
             for heard in os.read(ended, 4096):
                 if heard in _TERMINAL:
@@ -188,7 +188,7 @@ def _reaped(wanted: int) -> int | None:
             status = os.waitstatus_to_exitcode(code)
 
 
-def _end_all(grace_s: float) -> None:
+def end_all(grace_s: float) -> None:
     """Ask all children to end, and insist after `grace_s` seconds; theirs become ours in their turn.
 
     Those of other users cannot be ended, and are not waited for.

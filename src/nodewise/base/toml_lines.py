@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where in the text of a suite's file a table or a key stands, since what reads TOML does not tell."""
+"""Where in the text of a TOML file a table or a key stands, since what reads TOML does not tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
-class SuiteLines:
+class TomlLines:
     """The lines of a file at which its tables and keys begin: `at("command.solve.budget")` is `nodewise.toml:3: command.solve.budget`."""
 
     def __init__(self, path: Path, text: str = ""):
@@ -21,9 +21,16 @@ class SuiteLines:
         for number, line in enumerate(text.splitlines(), 1):
             if (header := _HEADER.fullmatch(line)) is not None:
                 table = _plain(header[1])
-                self._lines.setdefault(table, number)
+                around = table
+                while around:
+                    self._lines.setdefault(around, number)
+                    around = around.rpartition(".")[0]
             elif (key := _KEY.match(line)) is not None:
                 self._lines.setdefault(f"{table}.{_plain(key[1])}".lstrip("."), number)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a table or key of that name, or one within it, has a line."""
+        return any(known == name or known.startswith(f"{name}.") for known in self._lines)
 
     def at(self, *names: str) -> str:
         """File, line and dotted name of the first of these keys that the file has a line of; else of the nearest table around one."""

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The process of one instance of a device: `python -m nodewise.pipelines.device DESCRIPTOR`, its part on standard input."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from nodewise.pipelines.message import SIZE, Head, unpack
+from nodewise.pipelines.page import ASKED, Asked, Page, State, Word
+from nodewise.pipelines.work import Made, Worker, WrongError, source_of, worker_of
+from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, TransportError, poll
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_PR_SET_PDEATHSIG = 1
+#: How often who waits looks whether it is asked to do something else, in seconds.
+_LOOK_S = 0.1
+
+
+class _Counted:
+    """The words of this instance."""
+
+    def __init__(self, page: Page, begin: int):
+        self._words, self._begin = page.words, begin
+
+    def add(self, word: Word, amount: int) -> None:
+        self._words[self._begin + word] += amount
+
+    def set(self, word: Word, value: int) -> None:
+        self._words[self._begin + word] = value
+
+
+class _Output:
+    """A channel that this instance sends into: each message goes to the next receiver that has room."""
+
+    def __init__(self, page: Page, part: dict[str, Any], own: _Counted):
+        self._words, self._own, self._part = page.words, own, part
+        self._ends = [
+            Endpoint(page.read_text(to["bound"]), PUSH, slots=part["slots"], capacity=part["capacity"])
+            for to in part["receivers"]
+        ]
+        self._turn = 0
+
+    def wait_peers(self) -> None:
+        for end in self._ends:
+            end.wait_peers()
+
+    def send(self, head: Head, content: Buffer) -> None:
+        parts = [head.packed(self._part["sender"]), content]
+        size = memoryview(content).nbytes
+        if self._try(parts, size, 0.0):
+            return
+        begin = time.monotonic_ns()
+        while True:
+            if len(self._ends) > 1:
+                poll([(end, Event.WRITABLE) for end in self._ends], _LOOK_S)
+            # one that goes in pieces needs a while, so each is waited for in turn where none takes it at once
+            if (len(self._ends) > 1 and self._try(parts, size, 0.0)) or self._one(self._turn, parts, size, _LOOK_S):
+                break
+            self._turn = (self._turn + 1) % len(self._ends)
+            self._waited(begin)
+            begin = time.monotonic_ns()
+        self._waited(begin)
+
+    def _waited(self, begin: int) -> None:
+        spent = time.monotonic_ns() - begin
+        self._words[self._part["waited"]] += spent
+        self._own.add(Word.WAIT_OUT, spent)
+
+    def _try(self, parts: list[Buffer], size: int, timeout: float) -> bool:
+        return any(self._one((self._turn + i) % len(self._ends), parts, size, timeout) for i in range(len(self._ends)))
+
+    def _one(self, index: int, parts: list[Buffer], size: int, timeout: float) -> bool:
+        try:
+            self._ends[index].send_parts(parts, timeout)
+        except TimedOut:
+            return False
+        edge = self._part["receivers"][index]["edge"]
+        self._words[edge] += 1
+        self._words[edge + 1] += size
+        self._turn = (index + 1) % len(self._ends)
+        return True
+
+    def end(self) -> None:
+        """Tell every receiver that nothing more comes from here; back once all of them have all."""
+        last = Head(0, 0, last=True).packed(self._part["sender"])
+        for end in self._ends:
+            end.send(last)
+        for end in self._ends:
+            end.close()
+
+
+class _Input:
+    """A channel that this instance receives from."""
+
+    def __init__(self, page: Page, part: dict[str, Any]):
+        self._words, self._edges = page.words, part["edges"]
+        self.end = Endpoint(part["address"], PULL, bind=True, slots=part["slots"], capacity=part["capacity"])
+        page.write_text(part["bound"], self.end.address)
+        #: How many senders have not said that nothing more comes.
+        self.left = len(self._edges)
+
+    def received(self, sender: int, size: int) -> None:
+        self._words[self._edges[sender] + 2] += 1
+        self._words[self._edges[sender] + 3] += size
+
+
+class _Instance:
+    def __init__(self, page: Page, part: dict[str, Any]):
+        self.page, self.part = page, part
+        self.own = _Counted(page, part["words"])
+        self._outputs: list[_Output] = []
+
+    def asked(self) -> int:
+        return int(self.page.words[ASKED])
+
+    def draining(self) -> bool:
+        return self.asked() >= Asked.DRAIN
+
+    def run(self) -> None:
+        """The whole life of the instance. Raises what goes wrong."""
+        if self.part["cpus"] is not None:
+            # before threads are there and memory is touched
+            os.sched_setaffinity(0, self.part["cpus"])
+        worker = worker_of(self.part) if self.part["inputs"] else Worker()
+        inputs = [_Input(self.page, one) for one in self.part["inputs"]]
+        self.own.set(Word.BOUND, 1)
+        self._wait_for(Asked.CONNECT)
+        self._outputs = [_Output(self.page, one, self.own) for one in self.part["outputs"]]
+        for output in self._outputs:
+            output.wait_peers()
+        self.own.set(Word.STATE, State.READY)
+        self._wait_for(Asked.RUN)
+        self.own.set(Word.STATE, State.RUNNING)
+        self.own.set(Word.BEGAN, time.monotonic_ns())
+        if inputs:
+            self._receive(inputs, worker)
+        else:
+            self._send(source_of(self.part, self.draining))
+        self._send(worker.finish())
+        self.own.set(Word.STATE, State.DRAINING)
+        # its work is done; that others have it all is waited for
+        self.own.set(Word.ENDED, time.monotonic_ns())
+        for output in self._outputs:
+            output.end()
+        for one in inputs:
+            one.end.close()
+        self.own.set(Word.STATE, State.DONE)
+
+    def _wait_for(self, asked: Asked) -> None:
+        while self.asked() < asked:
+            time.sleep(0.002)
+
+    def _receive(self, inputs: list[_Input], worker: Worker) -> None:
+        turn = 0
+        while open_ := [one for one in inputs if one.left]:
+            turn += 1
+            begin = time.monotonic_ns()
+            ready = self._ready(open_, turn)
+            try:
+                if ready is not None:
+                    with ready.end.receive_loan(_LOOK_S if len(open_) == 1 else 0) as whole:
+                        self.own.add(Word.WAIT_IN, time.monotonic_ns() - begin)
+                        self._one(ready, whole, worker)
+                    continue
+            except TimedOut:
+                pass
+            self.own.add(Word.WAIT_IN, time.monotonic_ns() - begin)
+            if self.draining():
+                self.own.set(Word.STATE, State.DRAINING)
+
+    def _ready(self, inputs: list[_Input], turn: int) -> _Input | None:
+        """One that has a message, each in its turn; the only one is waited for where it is read."""
+        if len(inputs) == 1:
+            return inputs[0]
+        events = poll([(one.end, Event.READABLE) for one in inputs], _LOOK_S)
+        return next((inputs[i % len(inputs)] for i in range(turn, turn + len(inputs)) if events[i % len(inputs)]), None)
+
+    def _one(self, source: _Input, whole: memoryview, worker: Worker) -> None:
+        head, sender = unpack(whole)
+        if head.last:
+            source.left -= 1
+            self.own.set(Word.STATE, State.DRAINING)
+            return
+        size = len(whole) - SIZE
+        self.own.add(Word.IN_MESSAGES, 1)
+        self.own.add(Word.IN_BYTES, size)
+        with whole[SIZE:] as content:
+            self._send(worker.handle(head, content))
+        self.own.set(Word.VERIFIED, worker.verified)
+        source.received(sender, size)
+
+    def _send(self, made: Iterable[Made]) -> None:
+        for head, content in made:
+            for output in self._outputs:
+                output.send(head, content)
+            if self._outputs:
+                self.own.add(Word.OUT_MESSAGES, 1)
+                self.own.add(Word.OUT_BYTES, memoryview(content).nbytes)
+
+
+def _fail(instance: _Instance, what: str, after_another: bool = False) -> None:
+    part = instance.part
+    instance.page.write_text(part["error"], what)
+    instance.own.set(Word.AFTER_ANOTHER, int(after_another))
+    instance.own.set(Word.ENDED, time.monotonic_ns())
+    instance.own.set(Word.STATE, State.FAILED)
+
+
+def _guarded(instance: _Instance, run: Callable[[], None]) -> int:
+    try:
+        run()
+    except PeerLost as problem:
+        _fail(instance, f"another process of the pipeline is gone: {problem}", after_another=True)
+    except (WrongError, TransportError, OSError) as problem:
+        _fail(instance, str(problem))
+    except Exception as problem:
+        import traceback
+
+        # of a user's own function: where it failed is what he needs
+        traceback.print_exc()
+        _fail(instance, f"{type(problem).__name__}: {problem}")
+    else:
+        return 0
+    return 1
+
+
+def main() -> int:
+    """Read the part, and carry it out."""
+    # what the terminal says is for the process above, which asks all to drain
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    descriptor, above = int(sys.argv[1]), int(sys.argv[2])
+    if os.getppid() != above:
+        return 1
+    part = json.loads(sys.stdin.buffer.read())
+    # what it prints is no answer
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    instance = _Instance(Page(descriptor, part["size"]), part)
+    code = _guarded(instance, instance.run)
+    sys.stderr.flush()
+    # endpoints of one that failed end with it: whoever waits for it hears so at once
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

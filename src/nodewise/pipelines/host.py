@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The process above those of the devices: starts them, tells of their ends, and ends all of them once the one above it is gone.
+
+`python -m nodewise.pipelines.host DESCRIPTOR`: one line of JSON on standard input has their parts. Standard input stays open for as
+long as they may live; on standard output there is a line for each that ended: its number and status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+
+from nodewise.runner.guarded import adopt, end_all
+
+
+def main() -> None:
+    """Start the devices, and stay until nobody is above."""
+    descriptor = int(sys.argv[1])
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    # what a device's own children leave behind comes here, and is ended, too
+    adopt(True)
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(ended, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    numbers: dict[int, int] = {}
+    try:
+        parts = json.loads(sys.stdin.buffer.readline())
+        kept = [_start(part, descriptor) for part in parts]
+        numbers = {process.pid: number for number, process in enumerate(kept)}
+        _tell(numbers)
+        while True:
+            ready, _, _ = select.select([0, ended], [], [])
+            if 0 in ready and not os.read(0, 4096):
+                return
+            if ended in ready:
+                os.read(ended, 4096)
+                _tell(numbers)
+    except BrokenPipeError:
+        return
+    finally:
+        end_all(0.0)
+        os._exit(0)
+
+
+def _start(part: dict[str, object], descriptor: int) -> subprocess.Popen[bytes]:
+    # -P: what lies in the current folder is no module of ours
+    words = [sys.executable, "-P", "-m", "nodewise.pipelines.device", str(descriptor), str(os.getpid())]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, pass_fds=(descriptor,))
+    assert process.stdin is not None
+    try:
+        process.stdin.write(json.dumps(part).encode())
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it has ended, which is told
+    return process
+
+
+def _tell(numbers: dict[int, int]) -> None:
+    """Say which have ended, and how."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        if pid in numbers:
+            os.write(1, f"{numbers.pop(pid)} {os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where on the page each instance and each edge has its words, and what each process is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodewise.pipelines.page import EDGE, FIXED, HEAD, TEXT
+from nodewise.pipelines.plan import Channel, Plan
+
+Instance = tuple[str, int]
+
+
+@dataclass
+class Layout:
+    """`instances` by device and number, `edges` by channel, sender and receiver: the index of the first word of each.
+
+    `errors` and `addresses` (by channel and receiver) are bytes, at which texts begin; `size` is that of the page.
+    """
+
+    instances: dict[Instance, int] = field(default_factory=dict)
+    edges: dict[tuple[str, Instance, Instance], int] = field(default_factory=dict)
+    errors: dict[Instance, int] = field(default_factory=dict)
+    addresses: dict[tuple[str, Instance], int] = field(default_factory=dict)
+    size: int = 0
+
+
+def layout_of(plan: Plan) -> Layout:
+    """The page of a plan."""
+    found = Layout()
+    word = HEAD
+    for name, number in plan.instances_of(tuple(d.name for d in plan.devices)):
+        found.instances[name, number] = word
+        word += FIXED + len(plan.outputs(name))
+    for channel in plan.channels:
+        for sender in plan.instances_of(channel.senders):
+            for receiver in plan.instances_of(channel.receivers):
+                found.edges[channel.name, sender, receiver] = word
+                word += EDGE
+    byte = word * 8
+    for instance in found.instances:
+        found.errors[instance] = byte
+        byte += TEXT
+    for channel in plan.channels:
+        for receiver in plan.instances_of(channel.receivers):
+            found.addresses[channel.name, receiver] = byte
+            byte += TEXT
+    found.size = byte
+    return found
+
+
+def parts_of(plan: Plan, layout: Layout, token: str) -> list[dict[str, Any]]:
+    """What each process is told of its part, in the order of `layout.instances`; addresses have `token`, which nobody else has."""
+    return [_part(plan, layout, token, instance) for instance in layout.instances]
+
+
+def _part(plan: Plan, layout: Layout, token: str, instance: Instance) -> dict[str, Any]:
+    name, number = instance
+    device = plan.device(name)
+    cpus = device.cpus[number]
+    origins = plan.instances_of(tuple(d.name for d in plan.devices))
+    return {
+        "size": layout.size,
+        "device": name,
+        "number": number,
+        "instances": device.instances,
+        "origin": origins.index(instance),
+        "origins": [f"{one}.{n}" for one, n in origins],
+        "kind": device.kind,
+        "settings": dict(device.settings),
+        "cpus": None if cpus is None else list(cpus),
+        "folder": str(plan.file.absolute().parent),
+        "words": layout.instances[instance],
+        "error": layout.errors[instance],
+        "inputs": [_input(plan, layout, token, c, instance) for c in plan.inputs(name)],
+        "outputs": [_output(plan, layout, c, instance, i) for i, c in enumerate(plan.outputs(name))],
+    }
+
+
+def _input(plan: Plan, layout: Layout, token: str, channel: Channel, instance: Instance) -> dict[str, Any]:
+    own = f"nodewise-{token}-{channel.name}-{instance[0]}-{instance[1]}"
+    local = channel.transport in ("shm", "ipc", "ofi+shm")
+    return {
+        "channel": channel.name,
+        "address": f"{channel.transport}://{own if local else '127.0.0.1:0'}",
+        "bound": layout.addresses[channel.name, instance],
+        "slots": channel.messages,
+        "capacity": channel.room,
+        "edges": [layout.edges[channel.name, s, instance] for s in plan.instances_of(channel.senders)],
+    }
+
+
+def _output(plan: Plan, layout: Layout, channel: Channel, instance: Instance, index: int) -> dict[str, Any]:
+    return {
+        "channel": channel.name,
+        "slots": channel.messages,
+        "capacity": channel.room,
+        "waited": layout.instances[instance] + FIXED + index,
+        "sender": plan.instances_of(channel.senders).index(instance),
+        "receivers": [
+            {"bound": layout.addresses[channel.name, r], "edge": layout.edges[channel.name, instance, r]}
+            for r in plan.instances_of(channel.receivers)
+        ],
+    }

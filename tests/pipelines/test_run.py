@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pipelines of real processes: all arrives, once and as it was; where it backs up is named; nothing is left behind."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nodewise_transport", reason="messages are those of nodewise-transport")
+
+from nodewise.api.pipeline import carry_out, prepare_pipeline
+from nodewise.pipelines.result import Ended, PipelineResult
+from tests.pipelines.files import WHOLE, simple, written
+
+
+def _run(folder: Path, text: str, duration: float | None = None) -> PipelineResult:
+    return carry_out(prepare_pipeline(written(folder, text)), duration)
+
+
+def _sequences(content: bytes, size: int) -> list[int]:
+    return [int.from_bytes(content[i : i + 8], "little") for i in range(0, len(content), size)]
+
+
+def test_all_arrives_once_in_order_and_as_it_was(tmp_path: Path) -> None:
+    found = _run(tmp_path, WHOLE)
+    assert found.ended is Ended.WHOLE and found.problem == ""
+    by_name = {d.name: d for d in found.devices}
+    assert {d.state for d in found.devices} == {"done"}
+    assert by_name["verify"].verified == by_name["out"].in_messages == 21
+    pack = by_name["pack"]
+    assert [one.state for one in pack.instances] == ["done", "done"]
+    assert min(one.in_messages for one in pack.instances) >= 1
+    content = gzip.decompress((tmp_path / "out.gz").read_bytes())
+    assert len(content) == 21 * 200_000
+    assert _sequences(content, 200_000) == list(range(21))
+    assert [c.messages for c in found.channels] == [21] * 5
+
+
+@pytest.mark.parametrize("transport", ["ipc", "tcp"])
+def test_other_transports_carry_the_same(tmp_path: Path, transport: str) -> None:
+    found = _run(tmp_path, f"[pipeline]\ntransport = '{transport}'\n{WHOLE}")
+    assert found.ended is Ended.WHOLE, found.problem
+    assert len(gzip.decompress((tmp_path / "out.gz").read_bytes())) == 21 * 200_000
+
+
+def test_each_channel_gets_every_message_and_its_instances_share_them(tmp_path: Path) -> None:
+    text = (
+        "[device.source]\nkind = 'generator'\nsize = 100\ncount = 100\ninstances = 3\n"
+        "[device.kept]\nkind = 'file'\npath = 'kept.{instance}'\ninstances = 2\n[device.counted]\nkind = 'discard'\n"
+        "[channel.a]\nfrom = 'source'\nto = 'kept'\n[channel.b]\nfrom = 'source'\nto = 'counted'\n"
+    )
+    found = _run(tmp_path, text)
+    source, kept, counted = found.devices
+    assert source.out_messages == kept.in_messages == counted.in_messages == 100
+    parts = [_sequences((tmp_path / f"kept.{i}").read_bytes(), 100) for i in range(2)]
+    assert len({*parts[0], *parts[1]}) == 100 and min(map(len, parts)) > 0
+    assert [one.out_messages for one in source.instances] == [34, 33, 33]
+
+
+def test_messages_larger_than_the_room_of_a_channel_arrive(tmp_path: Path) -> None:
+    found = _run(
+        tmp_path,
+        simple("kind = 'generator'\nsize = '3MB'\ncount = 4", "kind = 'checksum'\ninstances = 2", more="room = '1MB'"),
+    )
+    assert found.ended is Ended.WHOLE and found.devices[1].in_bytes == 12_000_000
+
+
+def test_where_it_backs_up_is_named(tmp_path: Path) -> None:
+    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(0.01)\n    return content\n")
+    found = _run(
+        tmp_path,
+        simple(
+            "kind = 'generator'\nsize = '10KB'\ncount = 60",
+            "kind = 'python'\ncall = 'slow_part:nap'",
+            more="messages = 4",
+        ),
+    )
+    assert found.backs_up is not None and found.backs_up.device == "middle" and found.backs_up.channel == "raw"
+    assert found.sentence.startswith("backs up before middle: it is busy ")
+    raw, made = found.channels
+    assert raw.full_most > 0.7 and raw.waited > 0.5 and made.waited < 0.2
+    assert found.devices[0].wait_out > 0.5
+
+
+def test_where_nothing_backs_up_the_source_sets_the_pace(tmp_path: Path) -> None:
+    found = _run(tmp_path, simple("kind = 'generator'\nsize = 100\ncount = 30\nrate = 100"))
+    assert found.backs_up is None and found.sentence == "nothing backs up: source sets the pace"
+    assert found.seconds > 0.28
+
+
+def test_where_channels_hold_all_that_there_is_the_slowest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(0.02)\n    return content\n")
+    text = simple("kind = 'generator'\nsize = 100\ncount = 40", "kind = 'python'\ncall = 'slow_part:nap'")
+    found = _run(tmp_path, text)
+    assert found.backs_up is None
+    assert found.sentence.startswith("nothing waits for room, and middle is the slowest: busy ")
+
+
+def test_functions_and_commands_are_devices(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def numbers(upto):\n    for i in range(upto):\n        yield b'line %d\\n' % i\n"
+        "def odd(content):\n    return content if int(bytes(content).split()[1]) % 2 else None\n"
+    )
+    text = (
+        "[device.source]\nkind = 'python'\ncall = 'mine:numbers'\narguments = {upto = 6}\n"
+        "[device.odd]\nkind = 'python'\ncall = 'mine:odd'\n[device.upper]\nkind = 'command'\nrun = 'tr a-z A-Z'\n"
+        "[device.out]\nkind = 'file'\npath = 'out.txt'\n[channel.a]\nfrom = 'source'\nto = 'odd'\n"
+        "[channel.b]\nfrom = 'odd'\nto = 'upper'\n[channel.c]\nfrom = 'upper'\nto = 'out'\n"
+    )
+    found = _run(tmp_path, text)
+    assert found.problem == ""
+    assert (tmp_path / "out.txt").read_text() == "LINE 1\nLINE 3\nLINE 5\n"
+
+
+@pytest.mark.parametrize(
+    ("middle", "said"),
+    [
+        ("kind = 'python'\ncall = 'bad:wrong'", "middle.0: ValueError: not today"),
+        (
+            "kind = 'python'\ncall = 'bad:none'",
+            "middle.0: bad:none cannot be had: module 'bad' has no attribute 'none'",
+        ),
+        ("kind = 'python'\ncall = 'bad:number'", "middle.0: the function returned int, and bytes are needed, or None"),
+        ("kind = 'python'\ncall = 'bad:gone'", "middle.0: was ended by SIGKILL"),
+        ("kind = 'command'\nrun = 'false'", "middle.0: false ended with 1 for message 0"),
+    ],
+)
+def test_a_device_that_fails_is_named_and_all_end(tmp_path: Path, middle: str, said: str) -> None:
+    (tmp_path / "bad.py").write_text(
+        "import os\ndef wrong(content):\n    raise ValueError('not today')\ndef number(content):\n    return 3\n"
+        "def gone(content):\n    os.kill(os.getpid(), 9)\n"
+    )
+    found = _run(tmp_path, simple("kind = 'generator'\nsize = 100", middle))
+    assert found.ended is Ended.FAILED
+    assert found.problem == said
+    assert {d.name: d.state for d in found.devices} == {"source": "stopped", "middle": "failed", "out": "stopped"}
+
+
+def test_another_content_than_was_sent_is_found(tmp_path: Path) -> None:
+    from nodewise.pipelines.message import Head, digest
+    from nodewise.pipelines.work import Checksum, WrongError
+
+    checksum = Checksum("crc32", ["source.0"])
+    head = Head(0, 7, algorithm="crc32", digest=digest(b"as it was", "crc32"))
+    assert [*checksum.handle(head, memoryview(b"as it was"))] and checksum.verified == 1
+    with pytest.raises(WrongError, match=r"message 7 of source\.0 is another one than was sent: its crc32 is"):
+        [*checksum.handle(head, memoryview(b"as it is!"))]
+
+
+def test_instances_run_where_they_were_placed(tmp_path: Path) -> None:
+    (tmp_path / "where.py").write_text(
+        "import os\ndef me():\n    yield ','.join(map(str, os.sched_getaffinity(0))).encode()\n"
+    )
+    text = simple("kind = 'python'\ncall = 'where:me'\nplace = '0'", sink="kind = 'file'\npath = 'said'")
+    assert _run(tmp_path, text).ended is Ended.WHOLE
+    assert (tmp_path / "said").read_text() == "0"
+
+
+ENDLESS = simple("kind = 'generator'\nsize = '100KB'", "kind = 'compress'\ninstances = 2", "kind = 'discard'")
+
+
+def test_when_its_time_is_over_all_that_was_sent_arrives(tmp_path: Path) -> None:
+    found = _run(tmp_path, ENDLESS, 0.5)
+    assert found.ended is Ended.DURATION
+    source, out, middle = found.devices
+    assert source.out_messages == middle.in_messages == out.in_messages > 0
+
+
+def _processes(folder: Path) -> list[int]:
+    """Those that carry the mark of a test's folder in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                alive = (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+                if alive and f"PIPELINE_TEST={folder}".encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A pipeline without end, of which messages flow."""
+    path = written(tmp_path, ENDLESS.replace("kind = 'discard'", "kind = 'file'\npath = 'out.gz'"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "pipeline", str(path), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
+        start_new_session=True,
+    )
+    until = time.monotonic() + 60
+    while not ((tmp_path / "out.gz").exists() and (tmp_path / "out.gz").stat().st_size > 1000):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.02)
+    yield process
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_the_first_ctrl_c_drains_and_loses_nothing(endless: subprocess.Popen[str], tmp_path: Path) -> None:
+    import json
+
+    os.killpg(endless.pid, signal.SIGINT)
+    out, err = endless.communicate(timeout=60)
+    assert endless.returncode == 0, err
+    result = json.loads(out)
+    assert result["ended"] == "drained"
+    sent = result["devices"][0]["out_messages"]
+    content = gzip.decompress((tmp_path / "out.gz").read_bytes())
+    assert len(content) == sent * 100_000 > 0
+    assert sorted(_sequences(content, 100_000)) == list(range(sent))
+    assert _processes(tmp_path) == []
+
+
+def test_the_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
+    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(60)\n")
+    path = written(tmp_path, simple("kind = 'generator'\nsize = 100", "kind = 'python'\ncall = 'slow_part:nap'"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "pipeline", str(path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
+    )
+    until = time.monotonic() + 60
+    while len(_processes(tmp_path)) < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert _processes(tmp_path) == []
+
+
+@pytest.mark.parametrize("whose", ["parent", "host"])
+def test_nothing_is_left_after_a_kill(endless: subprocess.Popen[str], tmp_path: Path, whose: str) -> None:
+    assert len(_processes(tmp_path)) >= 6
+    if whose == "parent":
+        endless.kill()
+    else:
+        children = Path(f"/proc/{endless.pid}/task/{endless.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+    _, err = endless.communicate(timeout=30)
+    until = time.monotonic() + 10
+    while _processes(tmp_path) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert _processes(tmp_path) == []
+    if whose == "host":
+        assert endless.returncode == 2 and "the process above the devices was killed" in err
