@@ -58,14 +58,17 @@ STEPS = {
     "nodewise machine": "hardware thread",
     "nodewise place compact --threads 1": "OMP_PLACES=",
     "nodewise place scatter --threads 4 --machine 'synthetic:core:4 pu:1'": "OMP_NUM_THREADS=4",
-    "nodewise run --runs 3 -- true": "3 runs",
-    "nodewise compare --max-runs 16 true 'true x'": "ratio",
+    "nodewise run --runs 3 -- true": "report    ",
 }
 #: How the kernel knows a program for Arm: its ELF header, and which of its bits count.
 _MAGIC = (
     r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00",
     r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff",
 )
+
+
+class AbsentError(RuntimeError):
+    """Packages that this system's sources do not have."""
 
 
 def missing(trying: bool = False) -> str:
@@ -82,7 +85,7 @@ def make(into: Path) -> Path:
     """Compile the wheel; its path. Raises CalledProcessError, and RuntimeError where packages or symbols are not what they should be."""
     linked = BUILD / "linked"
     if why := arm_packages.fetch(LINKED, linked):
-        raise RuntimeError(why)
+        raise AbsentError(why)
     library = linked / "usr/lib" / TRIPLET
     soabi = f"cpython-{sys.version_info.major}{sys.version_info.minor}-{TRIPLET}"
     environment = os.environ | {
@@ -159,7 +162,7 @@ def _faults(told: str, inside: set[str]) -> list[str]:
 def root_with(wheel: Path, root: Path) -> None:
     """A root for Arm with the wheel and what it needs installed by pip, whose tags decide whether it fits. Raises CalledProcessError, RuntimeError."""
     if why := arm_packages.fetch(TRIED_IN, BUILD / "base"):
-        raise RuntimeError(why)
+        raise AbsentError(why)
     subprocess.run(["cp", "-a", "--reflink=auto", f"{BUILD / 'base'}/.", str(root)], check=True)
     # usrmerge: Debian's packages still hold some files in these folders
     for name in ("bin", "lib", "sbin"):
@@ -172,7 +175,8 @@ def root_with(wheel: Path, root: Path) -> None:
         (root / name).mkdir(exist_ok=True)
     (root / "usr/bin/python3").symlink_to(f"python{_PYTHON}")
     (root / "usr/bin/sh").exists() or (root / "usr/bin/sh").symlink_to("dash")
-    wanted = [f"--platform=manylinux_{major}_{minor}_{MACHINE}" for major, minor in (GLIBC, (2, 28), (2, 27), (2, 17))]
+    # pip takes of a platform that is named its own tag alone
+    wanted = [f"--platform=manylinux_{GLIBC[0]}_{minor}_{MACHINE}" for minor in range(GLIBC[1], 16, -1)]
     pip = [
         sys.executable,
         "-m",
@@ -204,7 +208,7 @@ def run_in(root: Path, line: str, more: Mapping[str, str] | None = None) -> subp
         'mount --rbind /proc "$2/proc" && mount --rbind /sys "$2/sys" && mount --rbind /dev "$2/dev" && exec chroot "$2" /usr/bin/sh -c "$3"'
     )
     environment = {
-        "PATH": "/usr/bin",
+        "PATH": "/usr/sbin:/usr/bin",
         "HOME": "/tmp",
         "PYTHONPATH": "/n",
         "NODEWISE_HISTORY": "off",
@@ -247,7 +251,7 @@ def trial(wheel: Path, root: Path) -> list[str]:
 
 def main(words: Sequence[str] = tuple(sys.argv[1:])) -> int:
     """Make it, or try it; 2 where that cannot be here, 1 where it is wrong."""
-    trying = words[:1] == ("--try",) or list(words[:1]) == ["--try"]
+    trying = list(words[:1]) == ["--try"]
     folder = Path(words[-1])
     if why := missing(trying):
         print(f"error: {why}", file=sys.stderr)
@@ -258,6 +262,9 @@ def main(words: Sequence[str] = tuple(sys.argv[1:])) -> int:
             return 0
         with tempfile.TemporaryDirectory() as root:
             faults = trial(next(folder.glob(f"nodewise-*{MACHINE}.whl")), Path(root))
+    except AbsentError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
     except (RuntimeError, subprocess.CalledProcessError) as problem:
         faults = [str(problem)]
     print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
