@@ -63,7 +63,7 @@ def test_every_launcher_gives_json(words):
 @pytest.mark.parametrize(
     ("dialect", "expected"),
     [
-        ("omp", "OMP_NUM_THREADS=4 OMP_PLACES=cores OMP_PROC_BIND=close PROGRAM"),
+        ("omp", "OMP_NUM_THREADS=4 OMP_PLACES=threads OMP_PROC_BIND=close PROGRAM"),
         ("kmp", "OMP_NUM_THREADS=4 KMP_AFFINITY='granularity=fine,proclist=[0,1,2,3],explicit' PROGRAM"),
         ("gomp", "OMP_NUM_THREADS=4 GOMP_CPU_AFFINITY=0,1,2,3 PROGRAM"),
         ("likwid", "likwid-pin -c 0-3 PROGRAM"),
