@@ -11,15 +11,15 @@ from zipfile import ZipFile
 import pytest
 
 from nodewise.base.native import native_path
-from tools import fresh_root, wheel_sizes
+from tools import arm_wheel, fresh_root, wheel_sizes
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def wheels() -> dict[str, Path]:
-    subprocess.run(["./dev", "wheel"], cwd=ROOT, check=True, capture_output=True)
-    return {path.name.partition("-")[0]: path for path in (ROOT / "build/wheels").iterdir()}
+    subprocess.run(["./dev", "wheel", "--native"], cwd=ROOT, check=True, capture_output=True)
+    return {path.name.partition("-")[0]: path for path in (ROOT / "build/wheels").glob("*.whl")}
 
 
 def test_the_script_of_pages_can_stand_in_a_page() -> None:
@@ -114,3 +114,29 @@ def test_an_empty_debian_gives_a_verdict(wheels: dict[str, Path], tmp_path: Path
     found = fresh_root.trial(wheels["nodewise"].parent, tmp_path / "root")
     # how long it takes decides nothing on a machine where other tests run
     assert found.keys() == fresh_root.STEPS.keys() and all(seconds > 0 for seconds in found.values())
+
+
+#: What readelf says of a file for Arm, as far as it counts.
+_TOLD = """  Machine:                           AArch64
+ 0x0000000000000001 (NEEDED)             Shared library: [libhwloc-1a2b.so.15.6.1]
+ 0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]
+  0x0010:   Name: GLIBC_2.34  Flags: none  Version: 4
+"""
+
+
+def test_what_does_not_belong_in_a_wheel_for_arm_is_named() -> None:
+    inside = {"libhwloc-1a2b.so.15.6.1"}
+    assert arm_wheel._faults(_TOLD, inside) == []
+    assert arm_wheel._faults(_TOLD, set()) == ["it needs libhwloc-1a2b.so.15.6.1, which is not in the wheel"]
+    assert arm_wheel._faults(_TOLD.replace("2.34", "2.38"), inside) == ["it needs glibc 2.38"]
+    assert arm_wheel._faults(_TOLD.replace("AArch64", "X86-64"), inside) == ["it is for another processor"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(arm_wheel.missing()), reason=arm_wheel.missing())
+@pytest.mark.skipif(bool(arm_wheel.missing(trying=True)), reason=arm_wheel.missing(trying=True))
+def test_the_wheel_for_arm_is_installed_and_runs_there(tmp_path: Path) -> None:
+    wheel = arm_wheel.make(tmp_path / "wheels")
+    assert wheel.name.endswith("_aarch64.whl") and "manylinux" in wheel.name
+    (tmp_path / "root").mkdir()
+    assert arm_wheel.trial(wheel, tmp_path / "root") == []

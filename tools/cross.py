@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from nodewise.studies.contract import Study
 from nodewise.studies.discovery import find_study, study_names
+from tools import arm_packages
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "cross"
@@ -55,33 +55,12 @@ def tried(command: Sequence[str | Path], cwd: Path | None = None, timeout: float
 
 
 def fetch_highway() -> Path | None:
-    """The folder of Highway's library for Arm, from the distribution's package; None where it has none for Arm.
-
-    The lists of packages are those of this system's sources, for Arm, in a folder of their own.
-    """
+    """The folder of Highway's library for Arm, from the distribution's package; None where it has none for Arm."""
     library = FOLDER / "highway" / "usr" / "lib" / PREFIX
     if list(library.glob("libhwy.so.1*")):
         return library
-    lists = FOLDER / "lists"
-    for folder in ("state/lists/partial", "cache/archives/partial", "download"):
-        (lists / folder).mkdir(parents=True, exist_ok=True)
-    (lists / "status").touch()
-    options = {
-        "APT::Architecture": "arm64",
-        "APT::Architectures": "arm64",
-        "Dir::State": lists / "state",
-        "Dir::State::status": lists / "status",
-        "Dir::Cache": lists / "cache",
-        "APT::Sandbox::User": "",
-    }
-    apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
-    if shutil.which("apt-get") is None or tried([*apt, "update"]):
+    if arm_packages.fetch(("libhwy-dev", "libhwy1"), FOLDER / "highway"):
         return None
-    if tried([*apt, "download", "libhwy-dev", "libhwy1"], cwd=lists / "download"):
-        return None
-    for package in (lists / "download").glob("*.deb"):
-        subprocess.run(["dpkg-deb", "-x", package, FOLDER / "highway"], check=True)
-    shutil.rmtree(lists)
     return library
 
 

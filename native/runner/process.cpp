@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -46,8 +47,35 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     return out;
 }
 
-// What the child needs, prepared before the clone, since between clone and exec it may not allocate; and what it says
-// back, since it shares the memory until its exec.
+// What the child says back.
+struct Answer {
+    timespec begin{};
+    const char* failed_step = nullptr;
+    int failed_errno = 0;
+
+    bool began() const { return begin.tv_sec != 0 || begin.tv_nsec != 0; }
+};
+
+// In a page that is shared in any case: an emulator of programs (QEMU's) makes a fork of the clone.
+Answer* shared_answer() {
+    static void* page = mmap(nullptr, sizeof(Answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    static Answer own;
+    return page == MAP_FAILED ? &own : static_cast<Answer*>(page);
+}
+
+// After a clone that was made a fork nothing held us until the exec: the child is still on its way. Else it has
+// answered, or has ended.
+void await_answer(int pid, const Answer& answer) {
+    siginfo_t ended{};
+    for (int tries = 0; tries < 5000 && !answer.began() && answer.failed_step == nullptr; ++tries) {
+        if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != 0) {
+            return;
+        }
+        usleep(1000);
+    }
+}
+
+// What the child needs, prepared before the clone, since between clone and exec it may not allocate.
 struct Launch {
     const char* program = nullptr;
     char* const* arguments = nullptr;
@@ -66,14 +94,12 @@ struct Launch {
     int output = -1;
     int error = -1;
     pid_t parent = 0;
-    timespec begin{};
-    const char* failed_step = nullptr;
-    int failed_errno = 0;
+    Answer* answer = nullptr;
 };
 
 int give_up(Launch* launch, const char* step) {
-    launch->failed_step = step;
-    launch->failed_errno = errno;
+    launch->answer->failed_errno = errno;
+    launch->answer->failed_step = step;
     _exit(127);
 }
 
@@ -119,7 +145,7 @@ int child(void* argument) {
             return give_up(launch, "resource limit");
         }
     }
-    clock_gettime(CLOCK_MONOTONIC, &launch->begin);
+    clock_gettime(CLOCK_MONOTONIC, &launch->answer->begin);
     execve(launch->program, launch->arguments, launch->environment);
     return give_up(launch, "exec");
 }
@@ -343,6 +369,8 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     launch.output = streams.out_pipe.writer();
     launch.error = streams.err_pipe.writer();
     launch.parent = getpid();
+    Answer& answer = *(launch.answer = shared_answer());
+    answer = Answer{};
 
     // a stop between two runs spoils neither
     take_signals();
@@ -354,17 +382,19 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     streams.out_pipe.close_writer();
     streams.err_pipe.close_writer();
     // one that was killed on its way to the exec has no time to report
-    const bool began = launch.begin.tv_sec != 0 || launch.begin.tv_nsec != 0;
-    if (pid < 0 || launch.failed_step != nullptr || !began) {
-        outcome.failed_step = launch.failed_step != nullptr ? launch.failed_step : "start";
-        outcome.failed_errno = pid < 0 ? clone_errno : launch.failed_errno;
+    if (pid > 0) {
+        await_answer(pid, answer);
+    }
+    if (pid < 0 || answer.failed_step != nullptr || !answer.began()) {
+        outcome.failed_step = answer.failed_step != nullptr ? answer.failed_step : "start";
+        outcome.failed_errno = pid < 0 ? clone_errno : answer.failed_errno;
         if (pid > 0) {
             waitpid(pid, nullptr, 0);
         }
         return outcome;
     }
     wait_for_end(pid, job, streams, outcome);
-    const double begin = static_cast<double>(launch.begin.tv_sec) + static_cast<double>(launch.begin.tv_nsec) * 1e-9;
+    const double begin = static_cast<double>(answer.begin.tv_sec) + static_cast<double>(answer.begin.tv_nsec) * 1e-9;
     outcome.wall_s -= begin;
     out.drain(streams.out_pipe.reader());
     err.drain(streams.err_pipe.reader());

@@ -24,7 +24,7 @@ def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
 def test_place_shows_the_drawing_and_the_launch_line(nodewise: Command) -> None:
     done = nodewise("place", "compact", "--threads", "2", "--machine", "synthetic:core:2 pu:2")
     assert "0←t0 1←t1" in done.stdout
-    assert "OMP_PLACES='{0},{1}'" in done.stdout
+    assert "OMP_PLACES=threads OMP_PROC_BIND=close" in done.stdout
 
 
 def test_place_runs_a_program_so(nodewise: Command) -> None:

@@ -63,7 +63,7 @@ def test_every_launcher_gives_json(words):
 @pytest.mark.parametrize(
     ("dialect", "expected"),
     [
-        ("omp", "OMP_NUM_THREADS=4 OMP_PLACES='{0}:4' OMP_PROC_BIND=close PROGRAM"),
+        ("omp", "OMP_NUM_THREADS=4 OMP_PLACES=threads OMP_PROC_BIND=close PROGRAM"),
         ("kmp", "OMP_NUM_THREADS=4 KMP_AFFINITY='granularity=fine,proclist=[0,1,2,3],explicit' PROGRAM"),
         ("gomp", "OMP_NUM_THREADS=4 GOMP_CPU_AFFINITY=0,1,2,3 PROGRAM"),
         ("likwid", "likwid-pin -c 0-3 PROGRAM"),
@@ -280,7 +280,7 @@ def test_the_launch_line_has_all_that_was_asked_for():
     machine = ("--machine", "synthetic:numa:2 core:2 pu:1")
     done = place("compact", *machine, "--threads", "2", "--memory", "interleave:all", "--huge-pages", "transparent")
     launch = next(line for line in done.stdout.splitlines() if line.startswith("launch"))
-    assert "OMP_PLACES='{0},{1}'" in launch and "malloc.hugetlb=1" in launch
+    assert "OMP_PLACES=cores OMP_PROC_BIND=close" in launch and "malloc.hugetlb=1" in launch
     assert launch.endswith("numactl --interleave=0,1 PROGRAM") or launch.endswith("numactl --interleave=0-1 PROGRAM")
     refused = place("compact", *machine, "--huge-pages", "sometimes")
     assert (refused.returncode, "no such huge pages: 'sometimes'" in refused.stderr) == (2, True)

@@ -6,6 +6,9 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.gnu_text import read_gnu_places
+from nodewise.placement.openmp.places import read_places
+from nodewise.placement.openmp.runtimes import RUNTIMES
 from nodewise.placement.registry import writers
 from nodewise.placement.render import common_openmp, launch_rendering, place_rank_script, render
 from nodewise.placement.resolve import Request, resolve
@@ -105,6 +108,55 @@ def test_what_starts_most_programs() -> None:
     assert common_openmp(machine, spread) == {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"}
     odd = resolve(machine, Job(2, 2), Request(policy="compact")).placement
     assert common_openmp(machine, odd) == {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "threads", "words"),
+    [
+        ({"policy": "compact"}, 16, ("threads", "close")),
+        ({"places": "cores", "bind": "close"}, 8, ("cores", "close")),
+        ({"places": "cores", "bind": "spread"}, 4, ("cores", "spread")),
+        ({"places": "sockets", "bind": "spread"}, 2, ("sockets", "close")),
+        ({"places": "threads", "bind": "spread"}, 8, ("threads", "spread")),
+        ({"policy": "scatter"}, 3, None),
+        ({"gomp": "3 1"}, 2, None),
+    ],
+)
+def test_one_process_has_the_names_of_places_where_every_runtime_so_places_it(
+    asked: dict[str, str], threads: int, words: tuple[str, str] | None
+) -> None:
+    machine = load_machine(TWO)
+    placement = resolve(machine, Job(threads), Request(**asked)).placement
+    env = render("omp", machine, placement).env
+    assert env["OMP_NUM_THREADS"] == str(threads)
+    assert (env["OMP_PLACES"], env["OMP_PROC_BIND"]) == words if words else env["OMP_PLACES"].startswith("{")
+    for runtime in RUNTIMES if words else ():
+        named = Request(places=env["OMP_PLACES"], bind=env["OMP_PROC_BIND"], runtime=runtime)
+        assert resolve(machine, Job(threads), named).placement.places == placement.places
+
+
+def test_names_of_places_are_not_written_for_a_part_of_a_machine_or_beside_a_launcher() -> None:
+    part = load_machine(TWO, "0-3,8-11")
+    placement = resolve(part, Job(4), Request(places="cores", bind="close")).placement
+    assert render("omp", part, placement).env["OMP_PLACES"] == "{0,8}:4"
+    machine = load_machine(TWO)
+    ranks = resolve(machine, Job(2, 2), Request(policy="compact")).placement
+    script = render("omp", machine, ranks).files["place-rank.sh"]
+    assert "OMP_PLACES=threads" not in script and "OMP_PLACES='{0},{8}'" in script
+    # a rank that slurm holds to the second socket has other first cores than the machine
+    second = resolve(machine, Job(2, 1), Request(policy="compact", zones="share")).placement
+    assert render("omp", machine, second, alone=False).env["OMP_PLACES"] == "{0},{8}"
+
+
+@pytest.mark.parametrize(
+    ("text", "runtime", "told"),
+    [("core", "", "is cores meant?"), ("Socket", "", "is sockets meant?"), ("thread(2)", "gnu", "is threads meant?")],
+)
+def test_a_name_of_places_that_is_nearly_right_is_asked_about(text: str, runtime: str, told: str) -> None:
+    read = read_gnu_places if runtime else read_places
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert told in caught.value.what
 
 
 @pytest.mark.parametrize("dialect", ["openmpi4", "openmpi5", "mpich", "slurm", "aprun"])

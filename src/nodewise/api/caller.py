@@ -11,18 +11,19 @@ from typing import Any, ParamSpec, TypeVar
 
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import NodewiseError
+from nodewise.base.late import late
 from nodewise.experiments.progress import Note
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 Notify = Callable[[Note], None]
 #: Options in a hint, and in what is wrong where no words of a program's can be meant.
-_HINTED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))")
-_NAMED = re.compile(
+_HINTED = late(r"(?<![\w-])(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))")
+_NAMED = late(
     r"(?:(?<=^)|(?<=: )|(?<=\band )|(?<=\bof )|(?<=\bthan )|(?<=\bbeside )|(?<=\bhow ))(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))"
 )
 #: A whole command line, as far as it goes.
-_COMMAND_LINE = re.compile(
+_COMMAND_LINE = late(
     r"((?<![\w/.-])(?:nodewise (?:\w+ )?|pip |ps |lstopo |taskset |mpirun )[^;`]*?(?=[;`]|, | (?:goes|shows|judges|writes)\b|$))"
 )
 #: Options of the command line that keywords of another name stand for.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -46,6 +45,8 @@ _brought: list[Brought] = []
 
 def brought_by(problem: BaseException) -> Brought | None:
     """What a package brought whose own code stood between nodewise and the problem; None where no such code did."""
+    import traceback
+
     modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(problem.__traceback__)]
     for name in reversed(modules):
         root = name.partition(".")[0]

@@ -13,7 +13,6 @@ import re
 import resource
 import sys
 import threading
-import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -328,7 +327,7 @@ def _run(words: list[str]) -> int:
         return ExitCode.BAD_INPUT
     except NodewiseError as problem:
         if "--traceback" in words:
-            traceback.print_exc()
+            _trace()
         _complain(problem.what, problem.hint)
         return problem.exit_code
     except BrokenPipeError:
@@ -341,12 +340,19 @@ def _run(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _trace() -> None:
+    """Print where what is being handled was raised."""
+    import traceback
+
+    traceback.print_exc()
+
+
 def _of_the_system(problem: OSError | MemoryError, words: list[str]) -> int:
     """What is of the system's making: no space, no memory, no files or processes left."""
     # Python tries all folders that there are for them, and says so alone
     if isinstance(problem, FileNotFoundError) and str(problem.strerror).startswith("No usable temporary directory"):
         if "--traceback" in words:
-            traceback.print_exc()
+            _trace()
         _complain(
             "no temporary file can be written: none of /tmp, /var/tmp and the current directory takes one",
             "free some space, raise `ulimit -f`, or name a folder that takes one by TMPDIR",
@@ -355,7 +361,7 @@ def _of_the_system(problem: OSError | MemoryError, words: list[str]) -> int:
     if isinstance(problem, OSError) and problem.errno not in _OF_THE_SYSTEM:
         return _defect(problem, words)
     if "--traceback" in words:
-        traceback.print_exc()
+        _trace()
     if isinstance(problem, MemoryError):
         _complain("there is not enough memory for this", "raise `ulimit -v`, or the limit of the job or container")
         return ExitCode.BAD_INPUT
@@ -386,7 +392,7 @@ def _without_end(words: list[str]) -> tuple[str, str]:
 
 def _defect(problem: Exception, words: list[str]) -> int:
     if "--traceback" in words:
-        traceback.print_exc()
+        _trace()
     if isinstance(problem, ValueError) and "set_int_max_str_digits" in str(problem):
         _complain(*_without_end(words))
         return ExitCode.BAD_INPUT

@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import stat
 import struct
 import termios
@@ -58,6 +57,13 @@ def options_left_out(params: Sequence[click.Parameter], typed: Sequence[str], co
     return f"{given}; nodewise's options stand before the program (with -- before it this is not said)"
 
 
+def is_program(word: str) -> bool:
+    """Whether a word is the name of a program on PATH, or a path of one; what finds it loads three modules that unpack archives."""
+    import shutil
+
+    return shutil.which(word) is not None
+
+
 def check_times(command: click.Command, words: Sequence[str]) -> None:
     """Raises InputError for a time in two words, `--budget 5 minutes`, of which the second would be taken for a program."""
     takers = {o for p in command.params if p.type in (TIME, TIME_OR_NONE) for o in p.opts}
@@ -65,7 +71,7 @@ def check_times(command: click.Command, words: Sequence[str]) -> None:
     for i, option in enumerate(words[:end]):
         name, sign, given = option.partition("=")
         number, unit = (given, *words[i + 1 : i + 2], "")[:2] if sign else (*words[i + 1 : i + 3], "", "")[:2]
-        known = name in takers and unit.lower() in TIME_UNITS and shutil.which(unit) is None
+        known = name in takers and unit.lower() in TIME_UNITS and not is_program(unit)
         if known and re.fullmatch(r"\d+\.?\d*|\.\d+", number):
             short = next(
                 n for n in ("d", "h", "min", "s", "ms", "us", "ns") if TIME_UNITS[n] == TIME_UNITS[unit.lower()]

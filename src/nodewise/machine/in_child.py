@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import pickle
 import resource
 import select
 import signal
@@ -53,6 +52,8 @@ def in_child(work: Callable[[], _Made], limit_s: float = 60.0) -> _Made:
         raise ChildError(
             f"reading it crashed ({signal.Signals(-code).name})" if code < 0 else f"reading it ended with code {code}"
         )
+    import pickle
+
     good, made = pickle.loads(data)
     if not good:
         raise made
@@ -61,6 +62,8 @@ def in_child(work: Callable[[], _Made], limit_s: float = 60.0) -> _Made:
 
 
 def _answer(work: Callable[[], _Made], write: int) -> NoReturn:
+    import pickle
+
     code = 1
     try:
         try:

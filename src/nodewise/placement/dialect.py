@@ -123,7 +123,8 @@ class Dialect:
     those that `compatible` names; a mask that `replaces` takes the place of what a launcher bound a rank to, others keep to it.
 
     Writing, one of two: `write_process` the places of one process's threads (`write_teams` those of nested teams: the
-    places, how many threads a team of each level has, and the policies of inner teams of no known size), `write_job` the ranks of a job over nodes with
+    places, how many threads a team of each level has, and the policies of inner teams of no known size; `write_familiar` those of the
+    only process on the machine in words that people know, None where it has none for them), `write_job` the ranks of a job over nodes with
     their hosts' names. They raise NotExpressibleError with the reason. `outside`: it can name processors that the process
     may not use. `with_threads`: as a launcher it places the threads of its ranks, too.
 
@@ -144,6 +145,7 @@ class Dialect:
     compatible: tuple[str, ...] = ()
     write_process: Callable[[Machine, Places], Rendering] | None = None
     write_teams: Callable[[Machine, Places, tuple[int, ...], PlaceList | None], Rendering] | None = None
+    write_familiar: Callable[[Machine, Places], Rendering | None] | None = None
     write_job: Callable[[Machine, Placement, Sequence[str]], Rendering] | None = None
     outside: bool = False
     with_threads: bool = False

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
@@ -29,6 +27,8 @@ class OpenMpi(NamedTuple):
 
 def open_mpi(environment: Mapping[str, str] | None = None) -> OpenMpi:
     """The version of the mpirun that is found on PATH; `ASSUMED` where there is none, or where it is not Open MPI's."""
+    import shutil
+
     path = shutil.which("mpirun", path=(os.environ if environment is None else environment).get("PATH", os.defpath))
     version = _version_of(path) if path is not None else None
     if version is not None:
@@ -38,6 +38,8 @@ def open_mpi(environment: Mapping[str, str] | None = None) -> OpenMpi:
 
 @cache
 def _version_of(path: str) -> str | None:
+    import subprocess
+
     try:
         answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False

@@ -37,12 +37,17 @@ _CALLED = {
 
 
 def render(
-    dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = (), runtime: str = ""
+    dialect: str,
+    machine: Machine,
+    placement: Placement,
+    hosts: Sequence[str] = (),
+    runtime: str = "",
+    alone: bool = True,
 ) -> Rendering:
     """The placement written in a dialect; a process's for several ranks becomes a script that each rank is started through.
 
     `runtime` is the OpenMP runtime that is to read it, where one is named: what Intel's would not read to its end is then an
-    error, and else a note.
+    error, and else a note. Where it is not `alone` with its process, a launcher's words go with it, which may hold that to a part of the machine.
     Raises NotExpressibleError with the reason where the dialect cannot express it, InputError for an unknown dialect or hosts
     that do not match the nodes.
     """
@@ -76,6 +81,11 @@ def render(
         launcher = writer.write_job(machine, placement, hosts)
         return _with_threads(machine, placement, launcher, alone=writer.with_threads, runtime=runtime)
     inner = placement.inner or (None,) * len(placement.by_rank)
+    plain = len(placement.by_rank) == 1 and not (placement.levels or placement.inner)
+    if alone and plain and writer.write_familiar is not None:
+        found = writer.write_familiar(machine, placement.by_rank[0])
+        if found is not None:
+            return found
     of_ranks = [
         _whole(dialect, machine, places, _process(dialect, writer, machine, places, placement.levels, one), runtime)
         for places, one in zip(placement.by_rank, inner, strict=True)
@@ -191,7 +201,7 @@ def _with_threads(
     common = {} if floating or alone else None if nested else common_openmp(machine, placement)
     if common is not None:
         return Rendering({**launcher.env, **count, **common}, launcher.words, launcher.files, launcher.notes)
-    script = render("omp", machine, placement, runtime=runtime)
+    script = render("omp", machine, placement, runtime=runtime, alone=False)
     notes = (*launcher.notes, *(note for note in script.notes if "characters long" in note))
     if script.files:
         notes = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.meant import meant
 
 #: Longer texts than any shell passes on are refused before they are read.
 LONGEST = 1 << 20
@@ -29,12 +30,12 @@ class Scanner:
         if len(text) > LONGEST:
             raise InputError(f"{what} is {len(text)} characters long", f"{LONGEST} is the most that is read")
 
-    def error(self, expected: str, at: int | None = None) -> InputError:
-        """The error for what stands at `at` (default: here) where `expected` was."""
+    def error(self, expected: str, at: int | None = None, meant: str = "") -> InputError:
+        """The error for what stands at `at` (default: here) where `expected` was; `meant` is what `base.meant` makes of it."""
         place = self.at if at is None else at
         shown = self.text if len(self.text) <= 200 else f"{self.text[:197]}..."
         found = repr(self.text[place : place + 12]) if place < len(self.text) else "its end"
-        return InputError(f"{self.what}={shown!r}, column {place + 1}: expected {expected}, found {found}")
+        return InputError(f"{self.what}={shown!r}, column {place + 1}: expected {expected}, found {found}{meant}")
 
     def skip_space(self) -> None:
         """Go past white space."""
@@ -113,7 +114,7 @@ class Scanner:
         word = self.word().lower()
         if word not in known:
             self.at = start
-            raise self.error(f"{expected} ({', '.join(known.values())})")
+            raise self.error(f"{expected} ({', '.join(known.values())})", meant=meant(word, known.values()))
         return known[word]
 
     def end(self, expected: str = "the end") -> None:

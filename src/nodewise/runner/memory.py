@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +26,10 @@ def apply_memory(policy: MemoryPolicy | None, no_huge_pages: bool = False) -> No
 
     Raises InputError where the kernel refuses it, UnavailableError on a processor whose call is not known.
     """
+    # neither is loaded quickly, and most who ask for this module ask for the rest of it
+    import ctypes
+    import platform
+
     library = ctypes.CDLL(None, use_errno=True)
     if policy is not None:
         number = _SET_MEMPOLICY.get(platform.machine())

@@ -69,6 +69,24 @@ def test_a_long_head_of_a_list_has_room(browser: Browser, page_of: PageOf) -> No
     assert heights and min(heights) > 40
 
 
+@pytest.mark.parametrize("width", [360, 390, 1400])
+def test_no_drawing_of_threads_is_scrolled_sideways_or_too_small_to_read(
+    browser: Browser, page_of: PageOf, width: int
+) -> None:
+    page = opened(browser, page_of("tune"), width)
+    seen = page.evaluate(
+        "[...document.querySelectorAll('.drawing svg')].filter((s) => s.checkVisibility()).map((s) => {"
+        " const box = s.getBoundingClientRect(), card = s.closest('section');"
+        " return [box.width <= card.clientWidth && s.parentElement.scrollWidth <= s.parentElement.clientWidth,"
+        " box.width / s.viewBox.baseVal.width, s.querySelectorAll('rect').length]; })"
+    )
+    page.close()
+    assert len(seen) == 1
+    (whole, scale, marks) = seen[0]
+    # letters are 12 pixels high where nothing is made smaller
+    assert whole and scale > 0.7 and marks > 10
+
+
 def test_a_setting_without_an_interval_is_grey_and_last_and_says_when_it_was_cut_off(
     browser: Browser, page_of: PageOf
 ) -> None:

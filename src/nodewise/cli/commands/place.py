@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import click
 
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
+from nodewise.cli.columns import terminal_columns
 from nodewise.cli.help import OUTPUT, Command, GroupedOption, option
 from nodewise.cli.kinds import (
     PATH,
@@ -28,6 +28,7 @@ from nodewise.cli.kinds import (
     svg_option,
 )
 from nodewise.cli.placed import isolated, run_placed
+from nodewise.cli.typed import is_program
 
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
@@ -301,7 +302,7 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
 
     line = shlex.join(words)
     behind = "--" in sys.argv and len(sys.argv) - sys.argv.index("--") - 1 == len(words)
-    if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and shutil.which(words[0])):
+    if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and is_program(words[0])):
         raise InputError(
             f"nothing says where the threads of {words[0]} are to go",
             f"name a policy ({', '.join(NAMED)}) before --: nodewise place compact -- {line}",
@@ -398,7 +399,7 @@ def _show(
     from nodewise.report.text.placements import compare_text
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    width = max(60, shutil.get_terminal_size((100, 24)).columns)
+    width = max(60, terminal_columns(100))
     print(machine_text(machine, None if untouched else placement, width, colour))
     if compared is not None:
         print(machine_text(machine, compared, width, colour))

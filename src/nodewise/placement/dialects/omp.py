@@ -62,6 +62,17 @@ def _by_name(machine: Machine, places: Places) -> dict[str, str]:
     return {}
 
 
+def write_familiar(machine: Machine, places: Places) -> Rendering | None:
+    """`OMP_PLACES=cores` and the like, where every runtime makes just these places of it on this machine, None elsewhere.
+
+    A name stands for what the process may use when it starts: only on a machine of which all may be used is that known now.
+    """
+    if set(machine.allowed) != set(machine.pus):
+        return None
+    named = _by_name(machine, places)
+    return Rendering({"OMP_NUM_THREADS": str(len(places)), **named}) if named else None
+
+
 def write_teams(machine: Machine, places: Places, levels: tuple[int, ...], inner: PlaceList | None) -> Rendering:
     """The same for threads of nested teams; where their sizes are not known, what the runtime has for them."""
     return Rendering(openmp_environment(places, levels, inner))
@@ -121,6 +132,7 @@ DIALECT = Dialect(
     compatible=("kmp", "gomp"),
     write_process=write_omp,
     write_teams=write_teams,
+    write_familiar=write_familiar,
     check=_check,
     explain=_explain,
     silences=(Silence("places", ("gomp",), ("gnu",)),),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
+from nodewise.base.meant import meant
 from nodewise.placement.scan import Scanner
 
 #: The kinds of objects that it knows by name.
@@ -124,7 +125,8 @@ def read_gnu_places(text: str) -> GnuPlaces:
             scanner.end()
         return GnuPlaces(KINDS[name], limit)
     if scanner.peek().isalpha() or scanner.done:
-        raise scanner.error(f"one of {', '.join(KINDS)}, or a list")
+        word = text[scanner.at :].partition("(")[0].strip()
+        raise scanner.error(f"one of {', '.join(KINDS)}, or a list", meant=meant(word, KINDS))
     entries: list[Entry] = []
     count = 0
     while True:

@@ -15,6 +15,8 @@ from nodewise.report.drawings.seating import INK, RANKS, Seating
 
 WIDTH = 1200
 MARGIN, PAD, GAP = 24, 10, 8
+#: What a phone shows of a page's card, and the margin there.
+NARROW, _NARROW_MARGIN = 330, 6
 LABEL_HEIGHT, BAR_HEIGHT = 22, 20
 #: However small the machine is, there is room for words.
 _LEAST = 720
@@ -100,7 +102,8 @@ def _domain_block(page: Page, domain: Domain, width: float) -> Block:
 
 def _legend(page: Page, x: float, y: float, width: float) -> float:
     """What the marks mean, in lines no wider than the picture; gives how far down it reaches."""
-    words = [("#ffffff", "#c3cbd5", "hardware thread, by the operating system's index")]
+    by = "operating system's" if width > NARROW else "system's"
+    words = [("#ffffff", "#c3cbd5", f"hardware thread, by the {by} index")]
     seating = page.seating
     if seating is not None and seating.ranked:
         ranks = len(seating.placement.by_rank)
@@ -143,9 +146,13 @@ def _headings(page: Page, title: str) -> list[_Heading]:
 
 
 def machine_svg(
-    machine: Machine, placement: Placement | None, title: str = "", moved: frozenset[int] | None = None
+    machine: Machine,
+    placement: Placement | None,
+    title: str = "",
+    moved: frozenset[int] | None = None,
+    across: int = WIDTH,
 ) -> str:
-    """Draw a machine: sockets, memory, caches, cores and hardware threads, about 1200 pixels wide.
+    """Draw a machine: sockets, memory, caches, cores and hardware threads, about `across` pixels wide.
 
     With a placement its threads are drawn in place, coloured by rank where there are several, else by number; a thread
     that floats within a core is a band over what it may use, one that moves further is named below the heading.
@@ -155,28 +162,30 @@ def machine_svg(
     if not outermost.label and outermost.cores is not None:
         outermost = Domain("Machine", outermost.memory, outermost.caches, outermost.parts)
     page = Page(machine, None if placement is None else Seating(machine, placement), moved)
-    block = _domain_block(page, outermost, WIDTH - 2 * MARGIN)
+    margin = MARGIN if across > NARROW else _NARROW_MARGIN
+    most = across - 2 * margin
+    block = _domain_block(page, outermost, most)
     bar = max([block.width, *(text_width(words, 12) + 16 for words in apart)])
     headings = _headings(page, title)
     # a picture is made wider for its words, but no wider than a large machine's; not where another stands next to it
     asked = max(text_width(words, size, bold) for words, size, _, bold in headings)
-    width = max(bar, _LEAST, min(asked, WIDTH - 2 * MARGIN) if moved is None else 0)
-    y = float(MARGIN)
+    width = max(bar, min(_LEAST, most), min(asked, most) if moved is None else 0)
+    y = float(margin)
     for words, size, fill, bold in headings:
         for line in broken(words, width, size, bold):
             y += size
-            page.marks.append(text_mark(MARGIN, y, line, size, fill, bold=bold))
+            page.marks.append(text_mark(margin, y, line, size, fill, bold=bold))
             y += 7
     y += 8
-    block.draw(page, MARGIN, y)
+    block.draw(page, margin, y)
     y += block.height
     for words in apart:
         y += GAP
-        page.box(MARGIN, y, bar, BAR_HEIGHT + 4, "#d8eadb")
-        page.marks.append(text_mark(MARGIN + bar / 2, y + 16, words, 12, "#2f5d3a", anchor="middle"))
+        page.box(margin, y, bar, BAR_HEIGHT + 4, "#d8eadb")
+        page.marks.append(text_mark(margin + bar / 2, y + 16, words, 12, "#2f5d3a", anchor="middle"))
         y += BAR_HEIGHT + 4
-    y = _legend(page, MARGIN, y + 26, width)
-    return picture(width + 2 * MARGIN, y + MARGIN - 6, headings[0][0], page.marks)
+    y = _legend(page, margin, y + 26, width)
+    return picture(width + 2 * margin, y + max(margin - 6, 8), headings[0][0], page.marks)
 
 
 def _loose(page: Page) -> list[_Heading]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nodewise.placement.placement import Placement
 from nodewise.records.experiment import Experiment
+from nodewise.report.drawings import machine as drawn
 from nodewise.report.drawings.machine import machine_svg
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import (
@@ -326,12 +327,13 @@ def comparison_files(stored: Stored[Comparison]) -> dict[str, Any]:
     return make_figures(stored.experiment, comparison_of(stored))
 
 
-def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str, str]:
+def placement_drawings(experiment: Experiment, verdict: TuneVerdict, across: int = drawn.WIDTH) -> dict[str, str]:
     """Where the threads sat, as SVG, by title: the best setting, and the baseline, which binds nothing."""
     machine = machine_of(experiment)
     best = verdict.best
     if best.places is None:
         threads = f" ({best.threads} thread{'s' * (best.threads != 1)})" if best.threads else ""
-        return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
+        return {f"the operating system places the threads{threads}": machine_svg(machine, None, across=across)}
     threads = f"{best.threads} thread{'s' * (best.threads != 1)}"
-    return {f"{threads}, {best.placement}": machine_svg(machine, Placement(best.placement, best.places))}
+    placement = Placement(best.placement, best.places)
+    return {f"{threads}, {best.placement}": machine_svg(machine, placement, across=across)}

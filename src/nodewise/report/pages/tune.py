@@ -7,6 +7,7 @@ from typing import Any
 
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
+from nodewise.report.drawings.machine import NARROW
 from nodewise.report.figures.experiment import make_figures, placement_drawings
 from nodewise.report.figures.tune_scaling import tune_lines
 from nodewise.report.pages.conditions import sampled_page, thinning
@@ -30,6 +31,7 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     from markupsafe import Markup
 
     labels = labels_of(experiment)
+    narrow = placement_drawings(experiment, verdict, NARROW)
     return {
         "scaling": [(name, *point_rows(points, "threads")) for name, points in tune_lines(experiment, verdict).items()],
         "headline": _headline(verdict),
@@ -41,7 +43,11 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
         "rows": _rows(experiment, verdict),
         "summaries": {s.key: s for s in verdict.settings},
         "labels": labels,
-        "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
+        # of each a wide one, and one for a phone, on which the other could only be scrolled sideways
+        "drawings": [
+            (title, Markup(svg), Markup(narrow[title]))
+            for title, svg in placement_drawings(experiment, verdict).items()
+        ],
         "limits": [*_limitations(experiment, verdict), *thinning(experiment)],
     }
 
