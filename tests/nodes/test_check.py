@@ -247,6 +247,12 @@ until = 2026-11-22
         ("[[suppress]]\nrule = 'services'\nuntil = 2026-01-01\n", "line 1, column 1: suppress has no reason"),
         ("[[suppress]]\nrule = 'services'\nreason = 'x'\n", "suppress needs a day on which it ends"),
         ("[severity]\nservices = 'off'\n", "line 2, column 1: services: not a severity"),
+        ("[severity]\nservices = []\n", "line 2, column 1: services: not a severity"),
+        (
+            "[[desired]]\nfact = 'memory.total'\nleast = 1\nseverity = {}\n",
+            "line 4, column 1: severity: not known: {}",
+        ),
+        ("[[desired]]\nfact = 'memory.total'\nleast = 1\ngroup = [[1]]\n", "line 4, column 1: group: not known: [[1]]"),
         ("rule = 3\n", "rules are written as [[rule]]"),
         ("groups = 3\n", "line 1, column 1: groups is written as [groups]"),
         ("a = " + "[" * 100_000, "nested too deep"),

@@ -26,6 +26,44 @@ def test_what_a_channel_holds_is_a_power_of_two(tmp_path: Path) -> None:
     assert (plan.channels[0].room, plan.channels[0].messages) == (4 << 20, 8)
 
 
+_KEYS = {
+    "pipeline": ("transport", "duration", "messages", "room"),
+    "device": (
+        "kind",
+        "instances",
+        "place",
+        "size",
+        "count",
+        "rate",
+        "codec",
+        "level",
+        "algorithm",
+        "run",
+        "call",
+        "path",
+        "order",
+    ),
+    "channel": ("from", "to", "messages", "room", "transport"),
+}
+
+
+@pytest.mark.parametrize(
+    "value", ["[]", "{}", "[[1]]", "{a = []}", "true", "-1", "1e999", "nan", "2026-01-01", '""', '"\\u0000"']
+)
+@pytest.mark.parametrize("kind", ["generator", "checksum", "compress", "merge", "command", "python", "file"])
+def test_a_value_of_any_type_is_read_or_refused(tmp_path: Path, kind: str, value: str) -> None:
+    for table, keys in _KEYS.items():
+        for key in keys:
+            whole = "[pipeline]\n{pipeline}\n[device.a]\nkind = '" + kind + "'\n{device}\n[channel.x]\n{channel}\n"
+            lines = {name: f"{key} = {value}" if name == table else "" for name in _KEYS}
+            text = whole.format(**lines)
+            if table == "device" and key == "kind":
+                text = text.replace(f"kind = '{kind}'\n", "")
+            with pytest.raises(InputError, match=r"p\.toml"):
+                # there is never a whole pipeline
+                prepare_pipeline(written(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -44,6 +44,14 @@ ASKED = [
     ("-N 2 -n 15 -m plane=7", "000000011111110"),
     ("-N 2 -n 15 -m plane=3", "000111000111001"),
     ("-N 3 -n 20 -m plane=8", "00000000111111112222"),
+    ("-N 2 -n 12 -m block,pack", "000000001111"),
+    ("-N 2 -n 12 -m block:block,Pack", "000000001111"),
+    ("-N 4 -n 12 -m block,pack --ntasks-per-node=4", "000000001123"),
+    ("-N 2 -n 6 -m cyclic,pack", "010101"),
+    ("-N 2 -n 12 -m block,nopack", "000000111111"),
+    ("-N 2 -c 1", "0000000011111111"),
+    ("-N 2 -c 2", "00001111"),
+    ("-N 2", "01"),
 ]
 
 
@@ -96,9 +104,7 @@ def test_an_unknown_order_is_refused(wrong):
         Seating(wrong, 4, 2, 2)
 
 
-@pytest.mark.parametrize(
-    ("order", "size", "nodes", "full"), [("block", 5, 2, 2), ("plane=3", 4, 2, 2), ("even", 7, 3, 2)]
-)
+@pytest.mark.parametrize(("order", "size", "nodes", "full"), [("block", 5, 2, 2), ("even", 7, 3, 2)])
 def test_ranks_that_do_not_fit_are_refused(order, size, nodes, full):
     with pytest.raises(InputError, match=f"{size} ranks on {nodes} nodes"):
         Seating(order, size, nodes, full)

@@ -160,8 +160,8 @@ def _check_condition(rule: Rule, wrong: Any) -> None:
         ways = [w for w in ("subset_of", "equal", "function") if c.get(w)]
         if len(ways) != 1:
             raise wrong("a relation has one of subset_of, equal, function", "kind")
-        if "function" in c and c["function"] not in FUNCTIONS:
-            raise wrong(f"function: not known: {c['function']!r}", "function", nearest(c["function"], FUNCTIONS))
+        if "function" in c and (not isinstance(c["function"], str) or c["function"] not in FUNCTIONS):
+            raise wrong(f"function: not known: {c['function']!r}", "function", nearest(str(c["function"]), FUNCTIONS))
         if "function" not in c and len(rule.reads) != 2:
             raise wrong(f"reads: {ways[0]} needs two facts", "reads")
     if rule.kind == "outlier":

@@ -180,12 +180,12 @@ def _wanted(
     if isinstance(condition.get("is"), list | dict):
         raise wrong("is: a text, a number, or true or false is needed", "is")
     group = table.get("group")
-    if group is not None and group not in groups:
+    if group is not None and (not isinstance(group, str) or group not in groups):
         raise wrong(
             f"group: not known: {group!r}", "group", nearest(str(group), groups) or "groups are named in [groups]"
         )
     severity = table.get("severity", "wrong")
-    if severity not in SEVERITIES:
+    if not isinstance(severity, str) or severity not in SEVERITIES:
         raise wrong(f"severity: not known: {severity!r}", "severity", f"one of {', '.join(SEVERITIES)}")
     like = by_path.get(path)
     reason = table.get("reason") or (like.reason if like else "The site wants it otherwise.")
@@ -230,7 +230,7 @@ def _suppression(document: Document, number: int, table: dict[str, Any], ids: se
 def _severity(document: Document, rule: str, value: Any, ids: set[str]) -> Severity:
     if rule not in ids:
         raise document.wrong(f"no such rule: {rule!r}", "severity", 0, rule, nearest(rule, ids))
-    if value not in SEVERITIES:
+    if not isinstance(value, str) or value not in SEVERITIES:
         raise document.wrong(
             f"{rule}: not a severity: {str(value)[:40]!r}",
             "severity",

@@ -109,7 +109,7 @@ def _device(lines: TomlLines, name: str, table: Mapping[str, Any], place: Any) -
     at = f"{_DEVICE}.{name}"
     if "kind" not in table:
         raise InputError(f"{lines.at(at)} does not say what it is", f"give kind, one of: {', '.join(KINDS)}")
-    if table["kind"] not in KINDS:
+    if not isinstance(table["kind"], str) or table["kind"] not in KINDS:
         raise InputError(
             f"{lines.at(f'{at}.kind')}: {table['kind']!r} is no kind of device{meant(str(table['kind']), KINDS)}",
             f"kinds are: {', '.join(KINDS)}",

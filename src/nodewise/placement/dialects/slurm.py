@@ -111,7 +111,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     completed = not {"ranks", "per_node"} & options.keys()
     nodes, listing = _nodes(options, job)
     if nodes or "ranks" in options:
-        job, more = _tasks(options, job, nodes)
+        job, more = _tasks(machine, options, job, nodes)
         listing += more
     # of the nodes that --ntasks-per-node comes to, srun fills all evenly
     job = replace(job_from("srun", options, job), each=0)
@@ -119,6 +119,9 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     # a node takes no more tasks than it has processors for, where those are counted
     each = len(machine.pus) // (job.threads if completed or "threads" in options else 1)
     room = job.ranks if "overcommit" in options else max(each, -(-job.ranks // job.nodes))
+    if order == "pack":
+        # seen: as a plane of as many as a node takes
+        order = f"plane={max(1, each)}"
     counts = Seating("even" if order == "block" else order, job.ranks, job.nodes, room).counts()
     order = even(job.ranks, job.nodes) if order == "block" else order
     job = replace(job, each=counts[0])
@@ -174,7 +177,7 @@ def _fewer(machine: Machine, step: Step, zones: Sequence[tuple[int, ...]], count
     return []
 
 
-def _tasks(options: dict[str, str], job: Job, nodes: int) -> tuple[Job, list[str]]:
+def _tasks(machine: Machine, options: dict[str, str], job: Job, nodes: int) -> tuple[Job, list[str]]:
     """The job on as many nodes as the options name, 0 where they name none, and notes; takes off a --ntasks-per-node that srun ignores.
 
     Where --ntasks and the number of nodes are known, both hold, and srun 22.05 ignores a --ntasks-per-node that does not come to them.
@@ -185,6 +188,12 @@ def _tasks(options: dict[str, str], job: Job, nodes: int) -> tuple[Job, list[str
     ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
     each = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
     notes = []
+    if not ranks and "per_node" not in options and "threads" in options:
+        each = max(1, len(machine.pus) // whole("srun", "--cpus-per-task", options["threads"]))
+        notes.append(
+            f"without --ntasks srun starts as many tasks as its nodes have room for, {each} on each; in an allocation that was "
+            "made with --ntasks it starts those"
+        )
     if ranks and ranks < known:
         notes.append(f"srun uses {ranks} of the {known} nodes, for as many tasks")
     ranks = ranks or each * known
@@ -251,7 +260,7 @@ def _hinted(options: Mapping[str, str], bind: str, notes: list[str]) -> tuple[st
 def _distribution(text: str, job: Job) -> tuple[str, str, str]:
     """How tasks go over nodes, how a step's cores are picked, and how tasks are laid out on them.
 
-    `*` is the default of a level. What it has for cores makes no difference.
+    `*` is the default of a level. What it has for cores makes no difference. Over nodes it may be `pack`: each is filled.
     """
     if text.lower().startswith("plane="):
         # it has neither levels nor Pack behind it
@@ -279,7 +288,8 @@ def _distribution(text: str, job: Job) -> tuple[str, str, str]:
     # manual: block over nodes while there are more tasks than nodes, else cyclic
     node = ("cyclic" if job.ranks <= job.nodes else "block") if node == "*" else node
     socket = "cyclic" if socket == "*" else socket
-    return node, socket, socket
+    packed = node == "block" and after.strip().lower() == "pack"
+    return "pack" if packed else node, socket, socket
 
 
 def _bind(text: str | None) -> tuple[str, tuple[int, ...], bool]:
