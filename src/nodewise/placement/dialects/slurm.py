@@ -203,6 +203,7 @@ def _tasks(machine: Machine, options: dict[str, str], job: Job, nodes: int) -> t
         notes.append(
             f"srun ignores --ntasks-per-node={each}, which does not come to {ranks} tasks on {known} nodes: "
             f"a full node has {-(-ranks // used)}"
+            + ("; outside of an allocation it refuses that" if ranks > each * known else "")
         )
     return Job(job.threads, ranks, used), notes
 
