@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(made / "snapshots", made / "last-good")
     (made / "site.toml").write_text(SITE)
     shutil.copyfile(ROOT / "tests/history/results/hyperfine.json", made / "results.json")
+    shutil.copyfile(ROOT / "examples/pipeline/readout.toml", made / "readout.toml")
     (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     # what is confirmed: the solver of the README has nothing to gain, and on a busy machine its tune would be undecided
     words = ("--accept-disturbed", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60", "--out", "kept")

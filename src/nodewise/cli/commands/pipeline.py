@@ -36,7 +36,9 @@ SECTION = "Nodes"
 @click.argument("file", type=PATH, metavar="FILE")
 @click.pass_context
 def command(context: click.Context, duration: float | None, check: bool, quiet: bool, as_json: bool, file: Path) -> int:
-    """Run a pipeline: devices and channels, joined by messages, each instance of a device a process.
+    """Run devices that are joined by channels of messages.
+
+    Each instance of a device is a process.
 
     \b
       [device.source]
