@@ -74,6 +74,12 @@ def test_a_variable_is_tuned_and_may_stay_unset(nodewise: Command) -> None:
     assert result["baseline"]["env"] == {}
 
 
+def test_a_build_of_a_link_that_leads_to_itself_is_refused(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    done = nodewise("tune", "--build", "true", "--budget", "1s", "--", "./loop")
+    assert done.returncode == 2 and "cannot be followed" in done.stderr
+
+
 @pytest.mark.parametrize("to", ["app", "{out}"])
 def test_a_build_is_tuned_and_the_file_that_was_there_stays(nodewise: Command, tmp_path: Path, to: str) -> None:
     before = (tmp_path / "app").stat()
