@@ -78,11 +78,11 @@ class Builder:
     def _make_in_place(self, text: str, target: Path) -> str:
         try:
             program = Path(self._cwd, self._program).resolve()
-        except (OSError, RuntimeError) as problem:
+        except (OSError, RuntimeError) as circle:
             # links that lead in a circle are a RuntimeError before Python 3.13
             raise InputError(
-                f"--build: {self._program} cannot be followed: {problem}", "name the file that it makes"
-            ) from problem
+                f"--build: {self._program} cannot be followed: {circle}", "name the file that it makes"
+            ) from circle
         if "/" not in self._program and shutil.which(self._program):
             raise InputError(
                 f"--build does not say which file it makes for {self._program}, which is found on PATH",
