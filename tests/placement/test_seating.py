@@ -168,3 +168,19 @@ def test_hydra_gets_each_hosts_ranks(order, counts):
     )  # fmt: skip
     inside = [int(line.split()[1]) for line in sorted(asked.stdout.splitlines())]
     assert inside == [inside for _, inside in placement.seats()]
+
+
+@pytest.mark.parametrize("version", ["openmpi4", "openmpi5"])
+def test_ranks_a_node_are_what_a_node_is_filled_up_to(version):
+    placement = resolve(MACHINE, Job(1, 0, 2), Request(**{version: "mpirun --npernode 4 -np 6 ./a"})).placement
+    assert [node for node, _ in placement.seats()] == [0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [("-c 2 --cpu-bind=none", True), ("-c 2 --cpu-bind=threads", False), ("--cpu-bind=threads", False)],
+)
+def test_a_node_with_fewer_tasks_that_binds_them_otherwise_is_noted(line, noted):
+    # a step on a node has the cores of that node's tasks: one where there is one task of two processors
+    notes = resolve(MACHINE, Job(1), Request(slurm=f"srun -N 4 -n 6 {line} ./a")).notes
+    assert ("a node with 1 of the tasks binds them otherwise: shown is one with 2" in notes) == noted

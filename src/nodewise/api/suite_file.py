@@ -8,22 +8,19 @@ import itertools
 import os
 import platform
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
 from nodewise.base.meant import meant
-from nodewise.base.toml_lines import TomlLines
+from nodewise.base.toml_lines import TomlLines, read_toml
 from nodewise.tuning.custom import put_in
 
 FILE = "nodewise.toml"
 _COMMANDS, _DEFAULTS = "command", "defaults"
-_MOST_BYTES = 1 << 20
 #: What each key of a command may be, in words.
 _TEXT, _TEXTS, _NUMBER, _COUNT, _TABLE = "a text", "a list of texts", "a number", "a whole number", "a table"
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -137,14 +134,7 @@ def find_suite(given: Path | None = None, start: Path | None = None) -> Path:
 
 def read_suite(path: Path) -> Suite:
     """The commands of a file. Raises InputError that names file and key for what cannot be."""
-    try:
-        text = read_bounded(path, _MOST_BYTES).decode()
-        data = tomllib.loads(text)
-    except OSError as problem:
-        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
-        raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
-    lines = TomlLines(path, text)
+    data, lines = read_toml(path)
     for name in data.keys() - {_COMMANDS, _DEFAULTS}:
         raise InputError(
             f"{lines.at(name)}: there is no such table{meant(name, (_COMMANDS, _DEFAULTS))}",

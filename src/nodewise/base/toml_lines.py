@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where in the text of a TOML file a table or a key stands, since what reads TOML does not tell."""
+"""TOML files, and where in their text a table or a key stands, since what reads TOML does not tell."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
+from nodewise.base.bounded_json import read_bounded
+from nodewise.base.errors import InputError
+
+_MOST_BYTES = 1 << 20
 _HEADER = re.compile(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
@@ -41,6 +47,18 @@ class TomlLines:
                     return f"{self._path}:{self._lines[place]}: {name}"
             around = {name: place.rpartition(".")[0] for name, place in around.items()}
         return f"{self._path}: {names[0]}"
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], TomlLines]:
+    """What a file of at most 1 MiB says, and where. Raises InputError where it cannot be read, or is no TOML."""
+    try:
+        text = read_bounded(path, _MOST_BYTES).decode()
+        data = tomllib.loads(text)
+    except OSError as problem:
+        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
+        raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
+    return data, TomlLines(path, text)
 
 
 def _plain(dotted: str) -> str:

@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
-from nodewise.base.toml_lines import TomlLines
+from nodewise.base.toml_lines import TomlLines, read_toml
 from nodewise.pipelines.graph import check_graph
 from nodewise.pipelines.kinds import KINDS, UnfitError, count, seconds, size, text
 from nodewise.pipelines.plan import Channel, Device, Plan
 
 #: Those that join processes; inproc is for threads.
 TRANSPORTS = ("shm", "ipc", "tcp", "ofi+tcp", "ofi+shm")
-_MOST_BYTES = 1 << 20
 _MOST_INSTANCES = 4096
 #: Most that a channel may hold: of messages as of bytes the transport takes no more.
 _MOST_MESSAGES, _MOST_ROOM = 1 << 20, 1 << 36
@@ -30,14 +27,7 @@ _EXAMPLE = 'such as:\n[device.source]\nkind = "generator"\n[device.out]\nkind = 
 
 def read_pipeline(path: Path) -> Plan:
     """The pipeline of a file. Raises InputError that names file, line and key for what cannot be."""
-    try:
-        content = read_bounded(path, _MOST_BYTES).decode()
-        data = tomllib.loads(content)
-    except OSError as problem:
-        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
-        raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
-    lines = TomlLines(path, content)
+    data, lines = read_toml(path)
     _known(lines, "", data, (_PIPELINE, _DEVICE, _CHANNEL))
     general = _table(lines, _PIPELINE, data.get(_PIPELINE, {}))
     _known(lines, _PIPELINE, general, ("transport", "duration", "place"))

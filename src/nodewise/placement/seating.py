@@ -17,8 +17,9 @@ class Seating:
     """How `size` ranks go to `nodes`, at most `full` of them to each.
 
     `order` is `block`: a node is filled before the next; `even`: node after node, none with more than one rank more than another;
-    `cyclic`: dealt out in turn; `plane=N`: N neighbours at a time, fewer where a node has room for no more or another would be left without. All of these are srun's (its
-    block is `even`), as 22.05 was asked. Raises InputError where the order is not known or ranks do not fit.
+    `cyclic`: dealt out in turn; `plane=N`: N neighbours at a time, fewer where a node has room for no more or another would be left
+    without. The last three are srun's, whose block is `even`, as 22.05 was asked. Raises InputError where the order is not known
+    or ranks do not fit.
     """
 
     order: str
