@@ -279,6 +279,12 @@ _WEIGHTS = {
     "quiet": 1,
     "place": 20,
 }
+#: What a command is given where one option alone is odd: with it, each would do its work.
+_MEANT = {
+    **dict.fromkeys(("run", "tune", "where", "knobs", "profile", "submit", "scale"), ("--", "true")),
+    **{"compare": ("true", "sleep 0.001"), "confirm": ("stored",), "report": ("stored",), "study": ("is", "--quick")},
+    **{"place": ("compact",), "vec": ("loop.c",), "script": ("--", "true"), "fleet": ("stored", "stored")},
+}
 
 
 def attack(dice: random.Random, place: Place) -> list[Finding]:
@@ -341,6 +347,9 @@ def _words(dice: random.Random) -> list[str]:
     assert command is not None
     options = [p for p in command.params if isinstance(p, click.Option) and not set(p.opts) & set(_LEFT_OUT)]
     words = [name]
+    if options and name in _MEANT and dice.random() < 0.4:
+        words += _given(dice, dice.choice(options))
+        return words + _bounded(name, {w for w in words if w.startswith("-")}) + list(_MEANT[name])
     for option in dice.sample(options, min(len(options), dice.choice([0, 1, 1, 2, 2, 3, 4]))):
         words += _given(dice, option)
     words += _bounded(name, {w for w in words if w.startswith("-")})
@@ -407,6 +416,9 @@ def _bounded(name: str, given: set[str]) -> list[str]:
         more += ["--budget", takes[name]]
     if name in ("where", "quiet") and "--seconds" not in given:
         more += ["--seconds", "0"]
+    if name == "knobs" and "--timeout" not in given:
+        # a pipe that nobody writes to is waited for
+        more += ["--timeout", "5s"]
     return more
 
 

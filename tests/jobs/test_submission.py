@@ -173,7 +173,7 @@ def test_options_of_sbatch_are_distinguished_from_a_program() -> None:
     for bad in ("./program", "program", "program n=1", "-p x", "X=1"):
         with pytest.raises(InputError, match="are no options of sbatch"):
             read_options(bad)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be split into words"):
         read_options("p='x")
 
 

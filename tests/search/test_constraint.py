@@ -77,6 +77,8 @@ def test_each_word_means_what_it_says(text: str, point: dict[str, object], held:
         ("n <", "the constraint 'n <' cannot be read at character 4", "write it such as"),
         ("n + wings", "'n + wings' speaks of wings, which is no axis here", "the axes are: core_type, n"),
         ("n.real > 1", "holds more than a comparison: n.real", "+ - * / // %, comparisons"),
+        ("n \udcff < 1", "cannot be read as text", "write it such as"),
+        ("n\0 < 1", "the constraint 'n\\x00 < 1' cannot be read", "write it such as"),
         ("n > None", "holds more than a comparison: None", "names of axes"),
         ("x" * 2001, "has 2001 characters", "2000 are read"),
     ],
@@ -90,6 +92,10 @@ def test_what_is_refused_says_where_and_what_is_read(text: str, told: str, hint:
 def test_what_cannot_be_worked_out_and_where_there_are_no_axes() -> None:
     with pytest.raises(InputError, match="the constraint 'n < 1' cannot be worked out: "):
         parse_constraint("n < 1", ["n"]).holds({"n": "static"})
+    # Python would repeat the text a thousand million times
+    for text in ("'a' * 1000000000 > n", "[n] * 1000000000 == n", "'%d' % n > 1", "-'a' > n", "9" * 400 + " / n > 1"):
+        with pytest.raises(InputError, match="cannot be worked out: "):
+            parse_constraint(text, ["n"]).holds({"n": 3})
     with pytest.raises(InputError) as caught:
         parse_constraint("n", [])
     assert caught.value.hint == "the axes are: none"

@@ -83,7 +83,8 @@ def words_of(command: Command) -> tuple[str, ...]:
     Raises InputError for an empty one, one that only a shell can carry out, and what is no text.
     """
     if isinstance(command, str):
-        from nodewise.experiments.contenders import needs_shell, split_words
+        from nodewise.base.words import split_words
+        from nodewise.experiments.contenders import needs_shell
 
         words = tuple(split_words(command))
         # what leads is read here as a shell reads it; behind that there is nothing left for one

@@ -35,9 +35,36 @@ class GroupedOption(click.Option):
         self.group = group
 
 
+#: No count that anyone means is larger: of runs, threads, bytes of a page.
+MOST = 2**53
+
+
 def option(*spelled: str, group: str, **attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`click.option` with a `group`."""
+    """`click.option` with a `group`; a whole number is at most `MOST` and at least -`MOST`."""
+    kind = attributes.get("type")
+    if kind is int:
+        attributes["type"] = _Whole()
+    elif type(kind) is click.IntRange and kind.max is None:
+        attributes["type"] = _WholeFrom(kind.min)
     return click.option(*spelled, cls=GroupedOption, group=group, **attributes)
+
+
+class _Bounded:
+    """A whole number with which everything behind it can reckon: Python's own have no end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)  # type: ignore[misc]  # of the class beside it
+        if abs(number) > MOST:
+            raise click.BadParameter(f"it is beyond ±{MOST}.", ctx=ctx, param=param)
+        return number
+
+
+class _Whole(_Bounded, click.types.IntParamType):
+    """Any whole number within the bounds."""
+
+
+class _WholeFrom(_Bounded, click.IntRange):
+    """A whole number from one on."""
 
 
 class Command(click.Command):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 import random
-import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds, whole_duration
+from nodewise.base.words import split_words
 from nodewise.experiments.against import Against
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
@@ -248,7 +248,7 @@ class Comparer:
         text = getattr(contender.steps, which)
         if text is None:
             return
-        shell = shlex.split(contender.shell or "sh")
+        shell = split_words(contender.shell or "sh", "--shell")
         limit = max(self._allowed_s(), _CLEANUP_S if which == "cleanup" else 0.0)
         try:
             code, printed = self._shell([*shell, "-c", text], None if math.isinf(limit) else limit)

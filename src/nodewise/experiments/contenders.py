@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
+from nodewise.base.words import split_words
 from nodewise.experiments.target import resolve_command
 from nodewise.runner.isolation import PROCESS, Isolation
 from nodewise.runner.setting import Setting
@@ -119,14 +120,6 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
             raise InputError("--shell is empty", "name one, such as bash or 'bash -e', or none")
         return (*shell_words, "-c", text), shell
     return resolve_command(split_words(text)), None
-
-
-def split_words(text: str) -> list[str]:
-    """The words of a text as a shell splits it. Raises InputError where quotes are not closed."""
-    try:
-        return shlex.split(text)
-    except ValueError as problem:
-        raise InputError(f"cannot split {text!r} into words: {problem}", "close the quotes") from problem
 
 
 def needs_shell(text: str) -> bool:

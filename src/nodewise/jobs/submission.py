@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError, StoreError, UnavailableError
 from nodewise.base.files import make_directory, store_error, write_whole
 from nodewise.base.shapes import fit
+from nodewise.base.words import split_words
 from nodewise.runner.launch import quoted, quoted_line
 
 #: The files that belong to an experiment's job, in its directory: which job it is, and what it printed.
@@ -122,10 +122,7 @@ def read_options(text: str) -> tuple[str, ...]:
 
     The first has a value, which distinguishes them from a program. Raises InputError for what are none.
     """
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as problem:
-        raise InputError(f"--submit {text!r} cannot be read as options of sbatch: {problem}") from problem
+    words = tuple(split_words(text, "--submit"))
     if any(not re.fullmatch(r"[a-z][a-z-]*(=.*)?", word, re.DOTALL) for word in words) or "=" not in [*words, "="][0]:
         raise InputError(
             f"--submit {text!r} are no options of sbatch",

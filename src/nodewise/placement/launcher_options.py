@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.base.lists import listed
+from nodewise.base.words import split_words
 from nodewise.placement.job import Job
 
 
@@ -63,10 +63,7 @@ def options_and_notes(
     that bears on placement and is not modelled, and for a program where no launcher is named.
     """
     beside = beside or Beside()
-    try:
-        words = shlex.split(text)
-    except ValueError as problem:
-        raise InputError(f"{launcher}: {text!r} cannot be split into words: {problem}") from problem
+    words = split_words(text, launcher)
     named, notes = _front(launcher, beside, words)
     passed: list[str] = []
     again: list[str] = []

@@ -48,7 +48,7 @@ class Constraint:
             return bool(_value(self.tree, point))
         except ZeroDivisionError:
             return False
-        except TypeError as problem:
+        except (TypeError, OverflowError) as problem:
             raise InputError(f"the constraint {self.text!r} cannot be worked out: {problem}") from problem
 
 
@@ -63,10 +63,12 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
         tree = ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError) as problem:
         raise InputError(f"the constraint {text[:60]!r}… is nested too deeply") from problem
-    except SyntaxError as problem:
+    except (SyntaxError, ValueError) as problem:
+        # a ValueError: a byte that is no text, or a null
+        at = problem.offset if isinstance(problem, SyntaxError) else None
+        where = f"at character {at or len(text.rstrip()) + 1}" if isinstance(problem, SyntaxError) else "as text"
         raise InputError(
-            f"the constraint {text!r} cannot be read at character {problem.offset or len(text.rstrip()) + 1}",
-            "write it such as --constraint 'ranks * threads <= 64'",
+            f"the constraint {text!r} cannot be read {where}", "write it such as --constraint 'ranks * threads <= 64'"
         ) from problem
     known = {name.replace("-", "_"): name for name in axes}
     names = set()
@@ -123,6 +125,14 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _operand(node: ast.expr, point: Mapping[str, Any]) -> int | float:
+    """What is reckoned with: a number; Python would also repeat a text, or put values into it."""
+    value = _value(node, point)
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"{value!r} is no number")
+
+
 def _value(node: ast.expr, point: Mapping[str, Any]) -> Any:
     match node:
         case ast.Constant(value=value):
@@ -137,9 +147,9 @@ def _value(node: ast.expr, point: Mapping[str, Any]) -> Any:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return not _value(inner, point)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_value(inner, point)
+            return -_operand(inner, point)
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_value(left, point), _value(right, point))
+            return _BINARY[type(op)](_operand(left, point), _operand(right, point))
         case ast.Compare(left=left, ops=ops, comparators=rights):
             values = [_value(part, point) for part in (left, *rights)]
             return all(_COMPARE[type(op)](a, b) for op, a, b in zip(ops, values[:-1], values[1:], strict=True))

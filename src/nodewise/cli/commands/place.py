@@ -15,6 +15,7 @@ import click
 
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
+from nodewise.base.words import split_words
 from nodewise.cli.columns import terminal_columns
 from nodewise.cli.help import OUTPUT, Command, GroupedOption, option
 from nodewise.cli.kinds import (
@@ -328,7 +329,7 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, lev
         return resolve(machine, job, Request(**keep, places="cores", bind=other).nested(levels)).placement
     names = all_texts()
     texts: dict[str, str] = {}
-    for word in shlex.split(other):
+    for word in split_words(other, "--compare"):
         name, equals, text = word.partition("=")
         if not equals or name.replace("-", "_") not in names:
             raise InputError(

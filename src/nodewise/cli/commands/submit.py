@@ -136,7 +136,8 @@ def _check(name: str, params: dict[str, Any]) -> None:
     """Raises where the command would end at once in its job, as it names no program, or one that is not there."""
     from nodewise.api.options import choose_run
     from nodewise.api.submit import check_starts
-    from nodewise.experiments.contenders import needs_shell, split_words
+    from nodewise.base.words import split_words
+    from nodewise.experiments.contenders import needs_shell
     from nodewise.studies.discovery import find_study
 
     if name == "study" and params["name"]:

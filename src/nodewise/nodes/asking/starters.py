@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nodewise.base.bounded_json import open_regular
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.words import split_words
 from nodewise.nodes.node_names import expand, fold
 from nodewise.runner.commands import run_whole
 
@@ -71,10 +72,7 @@ def starter_of(text: str | None, environment: Mapping[str, str]) -> Starter:
 
     Raises InputError for a command that is none of them; UnavailableError where it is not installed.
     """
-    try:
-        words = shlex.split(text) if text is not None else [_fitting(environment)]
-    except ValueError as problem:
-        raise InputError(f"--through: {str(problem).lower()}: {text!r}") from None
+    words = split_words(text, "--through") if text is not None else [_fitting(environment)]
     name = Path(words[0]).name if words else ""
     kind = "mpirun" if _MPIRUN.fullmatch(name) else name
     if kind not in KINDS:
@@ -165,10 +163,7 @@ def remote_words(text: str | None, own: Sequence[str]) -> list[str]:
 
     Raises InputError for what no shell would read.
     """
-    try:
-        words = shlex.split(text) if text is not None else list(own)
-    except ValueError as problem:
-        raise InputError(f"--remote: {str(problem).lower()}: {text!r}") from None
+    words = split_words(text, "--remote") if text is not None else list(own)
     if not words:
         raise InputError("--remote: it names no command", "such as --remote /opt/nodewise/bin/nodewise")
     return words

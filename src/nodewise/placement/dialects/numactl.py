@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
+from nodewise.base.words import split_words
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.job import within
@@ -133,10 +133,7 @@ _LETTERS = ("-l", "-b", "-a")
 
 def _options(text: str) -> list[tuple[str, str]]:
     """Options and their values; a word that is no option stands by itself."""
-    try:
-        words = shlex.split(text)
-    except ValueError as problem:
-        raise InputError(f"numactl: {text!r} cannot be split into words: {problem}") from problem
+    words = split_words(text, "numactl")
     found: list[tuple[str, str]] = []
     named = in_front("numactl", words)
     while words:
