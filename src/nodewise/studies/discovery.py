@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from hashlib import sha256
@@ -65,6 +66,23 @@ def find_study(name: str) -> Found:
 def binary_of(folder: Path) -> Path:
     """The shared object of a study's folder: as it was installed, else built. Raises what `building.build_folder` does."""
     return _built(folder, next((s for s in shelves() if s.folder(folder.name) == folder), None))
+
+
+def program_of(folder: Path) -> Path:
+    """The program of a study's folder that has a `program.cpp`: beside its shared object where that was built, else among the scripts.
+
+    Raises UnavailableError where it is not installed, and what `building.build_folder` does.
+    """
+    import sysconfig
+
+    name = f"nodewise-{folder.name}"
+    places = (binary_of(folder).parent, Path(sysconfig.get_path("scripts")), Path(sys.executable).parent)
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    if (found := shutil.which(name)) is not None:
+        return Path(found)
+    raise UnavailableError(f"the program {name} is not installed", "install nodewise-studies again")
 
 
 def _built(folder: Path, shelf: Shelf | None) -> Path:

@@ -29,6 +29,25 @@ struct Mapping {
     std::size_t size;
 };
 
+// What is hashed in about the time in which a thread starts and is waited for.
+constexpr off_t kThreadBytes = off_t{1} << 22;
+
+// Not more threads than there is work for, from the sizes of the first files.
+int useful_threads(const std::vector<const char*>& paths, int threads) {
+    constexpr std::size_t kAsked = 32;
+    const std::size_t asked = std::min(kAsked, paths.size());
+    double bytes = 0;
+    for (std::size_t i = 0; i < asked; ++i) {
+        struct stat about{};
+        if (stat(paths[i], &about) == 0) {
+            // what is no file (a pipe, one in /proc) has no size that is known
+            bytes += static_cast<double>(S_ISREG(about.st_mode) && about.st_size > 0 ? about.st_size : kThreadBytes);
+        }
+    }
+    const double all = asked == 0 ? 0 : bytes / static_cast<double>(asked) * static_cast<double>(paths.size());
+    return static_cast<int>(std::min(1 + all / static_cast<double>(kThreadBytes), static_cast<double>(threads)));
+}
+
 class Batch {
   public:
     Batch(const Plan& plan, std::uint8_t* digests)
@@ -159,6 +178,7 @@ int nodewise_hash_files(const char* function, const char* paths, size_t count, u
     for (std::size_t i = 0; i < count; ++i, paths += std::strlen(paths) + 1) {
         each.push_back(paths);
     }
+    threads = useful_threads(each, threads);
     // pieces of neighbouring files: a thread that has long ones takes fewer
     constexpr std::size_t kMostPiece = 256;
     constexpr std::size_t kPiecesEach = 8;

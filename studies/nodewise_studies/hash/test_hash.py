@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
-from nodewise.studies.discovery import find_study
-from nodewise_studies.hash import files
+from nodewise.studies.discovery import find_study, program_of
 
 HASH = find_study("hash")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
@@ -29,16 +29,16 @@ FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
 def test_files_of_any_lengths_have_the_digests_of_hashlib(
     tmp_path: Path, function: str, lengths: list[int], threads: int
 ) -> None:
-    paths, want = [], b""
+    # the examples share a folder
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    want = ""
     for i, length in enumerate(lengths):
         text = hashlib.shake_128(f"{i} {length}".encode()).digest(length)
-        path = tmp_path / str(i)
+        path = folder / f"{i:04}"
         path.write_bytes(text)
-        paths.append(os.fsencode(path))
-        want += hashlib.new(function, text, usedforsecurity=False).digest()
-    made, errors = files.digests(function, paths, threads)
-    assert not any(errors)
-    assert made[: len(want)] == want
+        want += f"{hashlib.new(function, text, usedforsecurity=False).hexdigest()}  {path}\n"
+    done = _program("--function", function, f"--threads={threads}", str(folder))
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, want, b"")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -104,6 +104,10 @@ def test_without_isal_crypto_its_row_says_what_brings_it(tmp_path: Path, monkeyp
     assert {c.name: c.not_run for c in native_contenders(HASH, {})}["isal_crypto"] is None
 
 
+def _program(*arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([program_of(HASH.folder), *arguments], capture_output=True, check=False)
+
+
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "nodewise", "study", "hash", *arguments], capture_output=True, check=False
@@ -138,13 +142,45 @@ def test_what_cannot_be_read_is_named_and_the_others_are_printed(tmp_path: Path)
 
 
 def test_bad_words_are_one_clear_message(tmp_path: Path) -> None:
-    for words in (
-        ["--files", str(tmp_path), "--wings", "2"],
-        ["--files", "@/missing"],
-        ["--files", "x", "--function", "md4"],
-    ):
-        done = _run(*words)
+    def told(done: subprocess.CompletedProcess[bytes], said: bytes) -> None:
         assert done.returncode == 2 and done.stdout == b"" and b"Traceback" not in done.stderr
+        assert done.stderr.startswith(b"error: ") and said in done.stderr and b"\n\nhint: " in done.stderr
+
+    told(_run("--files", str(tmp_path), "--wings", "2"), b"--files and --function alone")
+    told(_run("--files", "@/missing"), b"the list /missing cannot be read: No such file or directory")
+    told(_run("--files", "x", "--function", "md4"), b"there is no function md4")
+    told(_program(), b"no files are named")
+    told(_program("x", "--wings"), b"no such option: --wings")
+    told(_program("x", "--function"), b"--function needs a value")
+    told(_program(b"@" + os.fsencode(tmp_path)), b"cannot be read: Is a directory")
+    for number in ("0", "-1", "1025", "9" * 400, "2x", ""):
+        told(_program("x", f"--threads={number}"), b"is no number of threads")
+
+
+def test_names_of_all_bytes_lists_links_and_folders_are_taken_as_they_are(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    names = [b"\xff", b"-c", b"@at", b" ", b"a\rb", b"--", "\u00e9".encode()]
+    for name in names:
+        (inner / os.fsdecode(name)).write_bytes(name)
+    (inner / "link").symlink_to("nothing")
+    (inner / "round").symlink_to(tmp_path)
+    for words in ([str(inner)], [f"{inner}/"], ["--", str(inner)]):
+        done = _program("--function=md5", *words)
+        folder = os.fsencode(str(inner))
+        want = subprocess.run(
+            ["md5sum", "--", *sorted(folder + b"/" + n for n in names)], capture_output=True, check=True
+        )
+        assert (done.returncode, done.stdout) == (0, want.stdout)
+    for end in (b"\n", b"\0"):
+        chosen = [n for n in names if end == b"\0" or b"\n" not in n]
+        (tmp_path / "list").write_bytes(end.join(folder + b"/" + n for n in chosen))
+        done = _program("--function=md5", f"@{tmp_path}/list")
+        want = subprocess.run(["md5sum", "--", *(folder + b"/" + n for n in chosen)], capture_output=True, check=True)
+        assert done.stdout == want.stdout
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([program_of(HASH.folder), str(inner)], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1 and done.stderr == b"sha256sum: write error: No space left on device\n"
 
 
 def test_hashing_files_does_not_wait_for_what_only_measuring_needs(tmp_path: Path) -> None:
