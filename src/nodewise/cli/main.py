@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-import io
 import os
 import pkgutil
 import re
@@ -22,7 +21,7 @@ import click
 import nodewise
 from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
-from nodewise.base.escaping import SHOWN, in_quotes
+from nodewise.base.escaping import in_quotes
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.installed import entry_points_of
 from nodewise.base.late import late
@@ -30,6 +29,7 @@ from nodewise.base.meant import meant
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
+from nodewise.cli.streams import open_standard_streams
 from nodewise.cli.typed import check_times, option_hint
 
 if TYPE_CHECKING:
@@ -217,10 +217,7 @@ def _complain(what: str, hint: str | None = None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 well, 2 for bad input, 70 for a defect of nodewise's own."""
     words = sys.argv[1:] if arguments is None else arguments
-    _open_standard_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=SHOWN)
+    open_standard_streams()
     if (missing := _missing(words)) is not None:
         _complain(*missing)
         return ExitCode.BAD_INPUT
@@ -244,18 +241,6 @@ def main(arguments: list[str] | None = None) -> int:
         # what nobody can hear is not tried again at the interpreter's end, whose failure would be the exit code
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return code
-
-
-def _open_standard_streams() -> None:
-    """Where one is closed, nothing is read from it and what is written to it is lost; no other file may take its number."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            # the lowest number that is free
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
 
 
 def _missing(words: list[str]) -> tuple[str, str] | None:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The standard streams: open, whatever they were given as, and written to as a command that measures has to."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from nodewise.base.escaping import SHOWN
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+#: Nobody hears what is written, or there is no room for it.
+_UNHEARD = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class _Patient(io.FileIO):
+    """Waits where a program that was run has left the stream, which it shares, as one that does not."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """See `io.RawIOBase.write`."""
+        written: int | None = super().write(data)
+        if written is None:
+            os.set_blocking(self.fileno(), True)
+            written = super().write(data)
+        return written
+
+
+class _Unheard(_Patient):
+    """Loses what cannot be written: the progress and the notes are not worth a measurement that goes on."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """See `io.RawIOBase.write`."""
+        try:
+            return super().write(data)
+        except OSError as problem:
+            if problem.errno not in _UNHEARD:
+                raise
+            return len(memoryview(data))
+
+
+def open_standard_streams() -> None:
+    """Where one is closed, nothing is read from it and what is written to it is lost; no other file may take its number.
+
+    What is written to standard error and not read is lost as well, and a character that its encoding lacks is written out.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
+    for name, raw in (("stdout", _Patient), ("stderr", _Unheard)):
+        stream: IO[str] = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            if stream is getattr(sys, f"__{name}__"):
+                stream.flush()
+                setattr(sys, name, _over(raw(stream.fileno(), "w", closefd=False), stream))
+            getattr(sys, name).reconfigure(errors=SHOWN)
+
+
+def _over(raw: io.FileIO, stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """A stream of texts that is as another one, but for what it is written by."""
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

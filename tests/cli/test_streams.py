@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Standard streams that nobody reads, that are full, and that a program has left as one that does not wait."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+NODEWISE = (sys.executable, "-m", "nodewise")
+
+
+def test_an_experiment_goes_on_where_nobody_reads_its_progress(tmp_path: Path) -> None:
+    """As in `nodewise suite run 2>&1 | head -1`."""
+    (tmp_path / "nodewise.toml").write_text("[defaults]\nruns = 4\nbudget = '5s'\n[command.a]\nrun = 'true'\n")
+    unread, progress = os.pipe()
+    os.close(unread)
+    try:
+        done = subprocess.run(
+            (*NODEWISE, "suite", "run"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=progress, check=False
+        )
+    finally:
+        os.close(progress)
+    assert done.returncode == 0 and b"median" in done.stdout
+
+
+def test_a_full_standard_error_takes_no_exit_code(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            (*NODEWISE, "run", "-r", "2", "--", "true"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, check=False
+        )
+    assert done.returncode == 0 and done.stdout
+
+
+def test_an_output_that_was_left_not_waiting_is_waited_for(tmp_path: Path) -> None:
+    """Programs that share it leave it so; more is written here than a full one holds, and read once that is seen."""
+    end, given = os.pipe()
+    held = fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(given, False)
+    with subprocess.Popen((*NODEWISE, "machine", "--json"), cwd=tmp_path, stdout=given) as nodewise:
+        os.close(given)
+        select.select([end], [], [])
+        time.sleep(0.2)
+        with open(end, "rb") as reading:  # noqa: PTH123 - a descriptor
+            read = reading.read()
+    assert nodewise.returncode == 0 and len(read) > held and json.loads(read)
