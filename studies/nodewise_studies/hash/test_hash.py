@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_named_and_the_others_are_printed(tmp_path: Path)
 def test_bad_words_are_one_clear_message(tmp_path: Path) -> None:
     for words in (
         ["--files", str(tmp_path), "--wings", "2"],
-        ["--files", "@/missing"],
+        ["--files", "@/proc/gone"],
         ["--files", "x", "--function", "md4"],
     ):
         done = _run(*words)
