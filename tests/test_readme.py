@@ -83,7 +83,6 @@ SOONER = {
     "nodewise tune ": "nodewise tune --max-runs 20 ",
     "nodewise compare ": "nodewise compare --max-runs 8 ",
     "study is --class A ": "study is --class S --budget 30s --blocks 6 ",
-    "governors --quick": "governors --quick --budget 2s",
 }
 
 

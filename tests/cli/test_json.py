@@ -65,7 +65,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
     "doctor": [("doctor", "--json")],
-    "governors": [("governors", "--quick", "--budget", "3s", "--json")],
+    "governors": [("governors", "--quick", "--json")],
     "pipeline": [("pipeline", "small.toml", "--json")],
     "fabric": [("fabric", "--json"), ("fabric", "--no-run", "--json")],
     "fabric-link": [("fabric", "link", "4X", "QDR", "--json"), ("fabric", "link", "4X QDR 1X SDR", "--json")],

@@ -19,7 +19,6 @@ import pytest
 
 from nodewise.base.native import native_path
 from tests.transport.sides import (
-    LOST,
     MISSING,
     OK,
     REFUSED,
