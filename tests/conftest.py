@@ -42,6 +42,10 @@ def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     if "nodewise.runner.rests" in sys.modules:
         for share in ("_FIRST_S", "_SHARE"):
             monkeypatch.setattr(sys.modules["nodewise.runner.rests"], share, 0.0)
+    if "nodewise.machine.sources" in sys.modules:
+        from tests.known_hardware import remember
+
+        remember()
     if "nodewise.records.kept_limits" in sys.modules:
         (kept := own / "kept").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)

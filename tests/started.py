@@ -148,7 +148,12 @@ def _load() -> None:
             # what needs a part that is not here says so when it is used
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+    from nodewise.machine.sources import load_machine
     from nodewise.report.pages.template import environment
+    from tests.known_hardware import remember
+
+    remember()
+    load_machine()
 
     for name in environment().list_templates(["html"]):
         environment().get_template(name)

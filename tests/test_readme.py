@@ -82,6 +82,7 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 SOONER = {
     "nodewise tune ": "nodewise tune --max-runs 20 ",
     "nodewise compare ": "nodewise compare --max-runs 8 ",
+    "nodewise quiet": "nodewise quiet --seconds 0.5",
     "study is --class A ": "study is --class S --budget 30s --blocks 6 ",
 }
 

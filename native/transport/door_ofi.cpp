@@ -74,6 +74,7 @@ OfiDoor::~OfiDoor() {
         keeper_.ring(true);
         thread_.join();
     }
+    sweep_left();
     peers_.clear();
     guests_.clear();
     departed_.clear();
@@ -169,6 +170,9 @@ std::int64_t OfiDoor::next_moment() const {
     }
     for (const auto& [cookie, guest] : guests_) {
         until(guest->until_ns);
+    }
+    if (!left_.empty()) {
+        until(sweep_ns_);
     }
     if (!options_.bind && peers_.empty() && guests_.empty() && !refused()) {
         until(next_knock_ns_);

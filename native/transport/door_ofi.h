@@ -38,6 +38,8 @@ class OfiDoor final : public Door {
     static constexpr std::int64_t kParting = 200 * kMillisecond;    // for the word that we end it to be on its way
     static constexpr std::int64_t kQuiet = 5000 * kMillisecond;     // until memory of who has gone is given back
     static constexpr std::size_t kMostPeers = 4096, kMostGuests = 256;
+    static constexpr std::int64_t kSweep =
+        20 * kMillisecond;                                   // between two tries to remove what a dying one still holds
     static constexpr std::int64_t kLook = 5 * kMillisecond;  // at sockets, however much there is to do
     static constexpr std::int64_t kLongestSleep = 1000 * kMillisecond;
     static constexpr std::uint64_t kMostInFrame = 65536, kMostDescriptorsInFrame = 1024;
@@ -132,6 +134,8 @@ class OfiDoor final : public Door {
     void lose(Peer& peer, const std::string& why);
     void sweep();
     void dismiss(Peers::iterator at);
+    void left_by(const Peer& peer);
+    void sweep_left();
     bool take_leave();
     void knock();
     void hang_up();
@@ -146,6 +150,12 @@ class OfiDoor final : public Door {
     Fd held_;               // what shm has in /dev/shm
     Peers peers_, guests_;  // by what begins their frames; guests have not greeted us yet, nor has who is called
     std::vector<std::unique_ptr<Peer>> departed_;  // whose memory may still be in use
+    struct Left {
+        std::string name;
+        std::int64_t until_ns = 0;
+    };
+    std::vector<Left> left_;  // by them in /dev/shm, tried again while who dies still holds it
+    std::int64_t sweep_ns_ = 0;
     std::int64_t looked_ns_ = 0;
     std::int64_t next_knock_ns_ = 0, knock_gap_ns_ = kShortestGap;
     std::int64_t leaving_until_ns_ = 0;  // 0: we have not taken leave

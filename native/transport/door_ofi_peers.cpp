@@ -299,6 +299,9 @@ void OfiDoor::sweep() {
         dismiss(peers_.find(cookie));
     }
     std::erase_if(departed_, [](const auto& peer) { return now_ns() >= peer->until_ns; });
+    if (!left_.empty() && now_ns() >= sweep_ns_) {
+        sweep_left();
+    }
     if (!left.empty() && !options_.bind) {
         hang_up();
     }
@@ -322,11 +325,22 @@ void OfiDoor::dismiss(Peers::iterator at) {
     peer->early.clear();
     peer->waiting.clear();
     peer->socket.reset();
-    if (local()) {
-        sweep_shm(peer->shm_name);
-    }
+    left_by(*peer);
+    sweep_left();
     peer->until_ns = now_ns() + kQuiet;
     departed_.push_back(std::move(peer));
+}
+
+// What it has in /dev/shm is nobody's where its process was killed.
+void OfiDoor::left_by(const Peer& peer) {
+    if (!peer.shm_name.empty()) {
+        left_.push_back({.name = peer.shm_name, .until_ns = now_ns() + kQuiet});
+    }
+}
+
+void OfiDoor::sweep_left() {
+    std::erase_if(left_, [](const Left& one) { return sweep_shm(one.name) || now_ns() >= one.until_ns; });
+    sweep_ns_ = now_ns() + kSweep;
 }
 
 // Another end in place of one whose memory is of no use any more. Who was there is lost, and may come again.
@@ -334,6 +348,7 @@ void OfiDoor::renew() {
     const Broken problem;
     for (const auto& [cookie, peer] : peers_) {
         lose(*peer, problem.what());
+        left_by(*peer);
     }
     peers_.clear();
     guests_.clear();
@@ -346,6 +361,7 @@ void OfiDoor::renew() {
         report(Error(NWT_REFUSED, error.what()));
         stopping_ = true;
     }
+    sweep_left();
     hang_up();
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -34,16 +35,18 @@ Fd opened(const std::string& name) {
     return Fd(open((kFolder + name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
 }
 
-void sweep(const std::string& name, bool fresh_too) {
+// Whether it is gone.
+bool sweep(const std::string& name, bool fresh_too) {
     const Fd file = opened(name);
     struct stat found{};
-    if (!file.open() || fstat(file.get(), &found) != 0 || found.st_uid != geteuid() ||
+    if (!file.open()) {
+        return errno == ENOENT;
+    }
+    if (fstat(file.get(), &found) != 0 || found.st_uid != geteuid() ||
         (!fresh_too && found.st_ctime + kFresh > time(nullptr))) {
-        return;
+        return false;
     }
-    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
-        unlink((kFolder + name).c_str());
-    }
+    return flock(file.get(), LOCK_EX | LOCK_NB) == 0 && unlink((kFolder + name).c_str()) == 0;
 }
 
 }  // namespace
@@ -90,6 +93,6 @@ void sweep_shm() {
     }
 }
 
-void sweep_shm(const std::string& name) { sweep(name, true); }
+bool sweep_shm(const std::string& name) { return sweep(name, true); }
 
 }  // namespace nodewise::transport

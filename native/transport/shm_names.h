@@ -15,8 +15,9 @@ std::string new_shm_name();
 std::string shm_name_of(std::span<const std::byte> end);
 // As long as this is open, it is not swept.
 Fd hold_shm(const std::string& name);
-// All without an owner, or one of them.
+// All without an owner; or one of them, and whether it is gone: who dies may still have its lock when its socket has
+// ended.
 void sweep_shm();
-void sweep_shm(const std::string& name);
+bool sweep_shm(const std::string& name);
 
 }  // namespace nodewise::transport

@@ -88,7 +88,7 @@ def test_how_to_run(tmp_path: Path) -> None:
     "given",
     [
         {"minimize": "a", "maximize": "b"},
-        {"cwd": "/no/such"},
+        {"cwd": "/proc/gone"},
         {"stdin": "/"},
         {"env": {"A=B": 1}},
         {"env": {"A": None}},

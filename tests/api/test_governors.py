@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.api import governors
 from nodewise.api.governors import study_governors
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
@@ -26,6 +27,12 @@ def _until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.005)
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are slept after: of so few a run takes a twentieth of a second."""
+    monkeypatch.setattr(governors, "_QUICK", 100)
 
 
 def _line(root: Path) -> str:

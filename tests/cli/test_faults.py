@@ -450,12 +450,12 @@ def test_closed_standard_streams_change_nothing_but_what_is_seen(tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "loop", "file/x"])
-def test_names_that_the_system_refuses_are_one_message(tmp_path: Path, name: str) -> None:
+def test_names_that_the_system_refuses_are_one_message(nodewise: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "file").touch()
     for words in (["report"], ["confirm"], ["tune", "--resume"], ["run", "--cwd", name, "--"], ["machine", "--save"]):
-        code, _, error = _run(tmp_path, *words, name)
-        assert code == 2 and error.startswith("error: ") and "defect" not in error, error
+        done = nodewise(*words, name)
+        assert done.returncode == 2 and done.stderr.startswith("error: ") and "defect" not in done.stderr, done.stderr
 
 
 def test_a_zero_byte_a_link_in_a_circle_and_a_pipe_that_nobody_writes_are_one_message(

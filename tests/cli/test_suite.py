@@ -171,7 +171,7 @@ def test_a_parameter_may_stand_in_a_step_alone(tmp_path: Path, step: str) -> Non
         ("metric = {m = '('}", "nodewise.toml:4: command.a.metric.m: '(' is no regular expression"),
         ("launcher = 'foo'\nranks = 2", "nodewise.toml:4: command.a.launcher: no such launcher: 'foo'"),
         ("ranks = 2", "nodewise.toml:4: command.a.ranks: "),
-        ("cwd = '/nonexistent'", "nodewise.toml:4: command.a.cwd: no such directory: /nonexistent"),
+        ("cwd = '/proc/gone'", "nodewise.toml:4: command.a.cwd: no such directory: /proc/gone"),
         ("input = 'none'", "nodewise.toml:4: command.a.input: cannot read "),
         ("runs = 0", "nodewise.toml:4: command.a.runs: at least one run is needed"),
         ("minimize = 'cost'", "nodewise.toml:4: command.a.minimize: what a run costs is not known"),

@@ -201,7 +201,7 @@ def test_a_guard_that_is_killed_is_reported(tmp_path):
         (["--interval", "0", "--", "true"], "must be above zero"),
         (["--interval", "2d", "--", "true"], "cannot sample"),
         (["--seconds", "2s", "--", "true"], "--seconds would do nothing: COMMAND is watched until it ends"),
-        (["--plan", "/nowhere/plan", "--", "true"], "cannot read"),
+        (["--plan", "/proc/gone/plan", "--", "true"], "cannot read"),
         (["--plan", "/etc/hostname", "--", "true"], "is no plan"),
         (["--plan", "/dev/zero", "--", "true"], "no regular file"),
         (["--pid", "1", "--timeout", "2s"], "--timeout would do nothing"),

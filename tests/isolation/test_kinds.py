@@ -198,7 +198,7 @@ def test_a_report_is_read_while_nothing_of_it_has_a_name() -> None:
         ("Bwrap", "names no kind"),
         ("bwrap,colour=red", "is no option"),
         ("bwrap,network=wifi", "is no option"),
-        ("bwrap,volume=/no/such/folder", "is not there"),
+        ("bwrap,volume=/proc/gone", "is not there"),
         ("bwrap,volume=/", "cannot be a volume"),
         ("process,network=host", "sees all of the system"),
         ("vm,memory=0", "is no option"),

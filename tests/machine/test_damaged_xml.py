@@ -18,7 +18,7 @@ from nodewise.runner.proc_files import children_of
 def test_what_a_child_makes_comes_back() -> None:
     assert in_child(lambda: {"big": "x" * 3_000_000})["big"][-1] == "x"
     with pytest.raises(InputError) as caught:
-        in_child(lambda: load_machine("json:/nonexistent.json"))
+        in_child(lambda: load_machine("json:/proc/gone.json"))
     assert caught.value.what.startswith("cannot read")
 
 

@@ -33,7 +33,7 @@ if [ $1 = snapshot ]; then node=$SLURMD_NODENAME; else node=$1; shift; fi
 case $node in
     *2) sleep 60 ;;
     *3) echo "no disk" >&2; exit 3 ;;
-    *4) exec /nonexistent/nodewise ;;
+    *4) exec /proc/gone/nodewise ;;
     *5) exec yes ;;
     *6) {NODEWISE} "$@" --node $node | head -c 600; exit 0 ;;
     *7) kill -KILL $$ ;;
@@ -144,7 +144,7 @@ def test_what_names_no_node_is_refused(hosts: str, told: str) -> None:
         nodes_asked(hosts, None, {})
 
 
-@pytest.mark.parametrize("file", ["/dev/zero", "/nonexistent", "/"])
+@pytest.mark.parametrize("file", ["/dev/zero", "/proc/gone", "/"])
 def test_a_hostfile_that_is_none_is_refused(file: str) -> None:
     with pytest.raises(InputError, match=f"cannot read {file}: "):
         nodes_asked(None, Path(file), {})
@@ -154,7 +154,7 @@ def test_a_starter_that_is_none_or_not_here_is_refused() -> None:
     with pytest.raises(InputError, match="--through: not one of clush, srun, mpirun, ssh: 'rm -rf'"):
         starter_of("rm -rf", {})
     with pytest.raises(UnavailableError, match="clush is not installed"):
-        starter_of("clush", {"PATH": "/nonexistent"})
+        starter_of("clush", {"PATH": "/proc/gone"})
     with pytest.raises(InputError, match=r"--through: .* cannot be split into words: no closing quotation"):
         starter_of("ssh 'x", {})
     with pytest.raises(InputError, match="--remote: it names no command"):

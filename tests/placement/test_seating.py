@@ -160,10 +160,10 @@ def test_hydra_gets_each_hosts_ranks(order, counts):
     assert ("-ppn" in written.words, hosts) == (False, list(counts))
     if not shutil.which("mpiexec.hydra"):
         return
-    # the real one, over four names of this machine
+    # the real one, over four names of this machine; of one whose ranks have ended before the others have begun it dies
     asked = subprocess.run(
         ["mpiexec.hydra", "-launcher", "fork", "-n", "6", "-hosts", ",".join(f"127.0.0.{n + 1}:{c}" for n, c in enumerate(hosts)),
-         "sh", "-c", "echo $PMI_RANK $MPI_LOCALRANKID"],
+         "sh", "-c", "echo $PMI_RANK $MPI_LOCALRANKID; sleep 0.2"],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     inside = [int(line.split()[1]) for line in sorted(asked.stdout.splitlines())]

@@ -169,6 +169,6 @@ def test_py_spy_is_found_on_path_and_beside_the_interpreter(tmp_path: Path, monk
     there = _program(tmp_path / "bin/py-spy", "#!/bin/sh\n")
     assert find_py_spy({"PATH": str(tmp_path / "bin")}) == str(there)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "other/python"))
-    assert find_py_spy({"PATH": "/nowhere"}) is None
+    assert find_py_spy({"PATH": "/proc/gone"}) is None
     shutil.copy(there, _program(tmp_path / "other/py-spy", ""))
-    assert find_py_spy({"PATH": "/nowhere"}) == str(tmp_path / "other/py-spy")
+    assert find_py_spy({"PATH": "/proc/gone"}) == str(tmp_path / "other/py-spy")

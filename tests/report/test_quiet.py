@@ -303,7 +303,7 @@ def test_the_command_reads_another_system_and_fails_where_asked(tmp_path: Path) 
         (("--seconds", "0.01"), "too few"),
         (("--allow", "4095"), "not there or not allowed"),
         (("--allow", "x"), "not a list of processors"),
-        (("--root", "/nonexistent"), "no copy of a system"),
+        (("--root", "/proc/gone"), "no copy of a system"),
         (("--fail-on", "sun"), "fail-on"),
     ],
 )

@@ -299,7 +299,7 @@ def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:
     assert json.loads(done.stdout)["verified"] is True
     assert rows["nowhere"].not_run == "libnowhere.so.9 is not installed: apt-get install libnowhere9"
     assert "needs --library" in worker(mine, "--variant", "libc").stderr
-    assert "cannot load the peer" in worker(mine, "--variant", "libc", "--library", "/none.so").stderr
+    assert "cannot load the peer" in worker(mine, "--variant", "libc", "--library", "/proc/gone.so").stderr
     several = f"other=/none.so,c={find_library(mine.study.libraries['c'])}"
     assert worker(mine, "--variant", "libc", "--library", several).returncode == 0
 

@@ -91,7 +91,8 @@ def test_nothing_is_left_of_endpoints_that_were_opened_and_closed(programs, sche
 )
 def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, binds, scheme):
     name, seed = fresh_address(scheme), random.Random(f"{how}{shape}{binds}").randrange(2**30)
-    options = {"how": how, "count": 5000, "seed": seed, **shape}
+    # so many that a small ring is gone round hundreds of times; each that finds it full costs a system call
+    options = {"how": how, "count": 1000 if "slots" in shape else 3000, "seed": seed, **shape}
     with sides(
         programs,
         ("pull", name, options | {"bind": int(binds == "pull")}),
@@ -104,7 +105,7 @@ def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, b
 def test_messages_longer_than_the_ring(programs, scheme):
     name, options = (
         fresh_address(scheme),
-        {"count": 40, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16},
+        {"count": 12, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16},
     )
     with sides(programs, ("pull", name, options | {"bind": 1}), ("push", name, options)) as (pull, push):
         assert [side.end().status for side in (push, pull)] == [OK, OK]

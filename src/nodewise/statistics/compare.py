@@ -54,7 +54,8 @@ class Ratio:
 def _scores(gaps: Array) -> Array:
     """The biweight score of each gap (a row of them for each ratio tested)."""
     sizes = np.abs(gaps)
-    scale = 1.4826 * np.median(sizes, axis=1)
+    ordered, middle = np.sort(sizes, axis=1), (sizes.shape[1] - 1) / 2
+    scale = 1.4826 * (ordered[:, math.floor(middle)] + ordered[:, math.ceil(middle)]) / 2
     # of a coarse clock more than half may be equal
     scale = np.where(scale > 0, scale, np.maximum(sizes.mean(axis=1), 1e-12))[:, None]
     z = gaps / scale
@@ -83,12 +84,18 @@ def _accepted(logs: Array, tested: Array, alpha: float) -> NDArray[np.bool_]:
     return np.asarray(total <= np.sqrt(variance) * (z + excess * (z**3 - 3 * z) / 24))
 
 
+def _middle(values: Array) -> float:
+    """The median of a row of numbers; NumPy's own takes ten times as long for the dozens that there are."""
+    ordered = np.sort(values)
+    return (float(ordered[(ordered.size - 1) // 2]) + float(ordered[ordered.size // 2])) / 2
+
+
 def _centre(logs: Array) -> float:
     """Tukey's biweight location, from the median on."""
-    centre = float(np.median(logs))
+    centre = _middle(logs)
     for _ in range(10):
         gaps = logs - centre
-        scale = 1.4826 * float(np.median(np.abs(gaps)))
+        scale = 1.4826 * _middle(np.abs(gaps))
         if scale <= 0:
             break
         weights = np.maximum(1 - (gaps / scale / _REACH) ** 2, 0) ** 2
@@ -102,7 +109,7 @@ def _held(logs: Array, centre: float, tested: Array, alpha: float) -> NDArray[np
     Between the bulk of the pairs and strays the test may accept once more, where there are no pairs at all.
     """
     accepted = _accepted(logs, tested, alpha)
-    spread = 1.4826 * float(np.median(np.abs(logs - centre)))
+    spread = 1.4826 * _middle(np.abs(logs - centre))
     if spread > 0:
         near = np.abs(logs[None, :] - tested[:, None]) <= _NEAR * spread
         accepted &= (near.mean(axis=1) >= _BACKED) | (np.abs(tested - centre) <= _NEAR * spread)
@@ -111,7 +118,7 @@ def _held(logs: Array, centre: float, tested: Array, alpha: float) -> NDArray[np
 
 def _end(logs: Array, centre: float, extreme: float, alpha: float) -> float:
     """The outermost log ratio between the centre and the extreme that the interval holds."""
-    spread = 1.4826 * float(np.median(np.abs(logs - centre)))
+    spread = 1.4826 * _middle(np.abs(logs - centre))
     side = 1.0 if extreme > centre else -1.0
     fine = np.minimum(np.linspace(0, 4, 33) * spread, abs(extreme - centre))
     steps = np.unique(np.concatenate([fine, np.linspace(0, abs(extreme - centre), 25)]))

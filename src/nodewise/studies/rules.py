@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.blas import use_one_thread
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.runner.mpi import find_launcher, library_for, start_words
 from nodewise.studies.building import build_rule
@@ -37,13 +38,15 @@ from nodewise.studies.discovery import Found, find_study
 _MEASURES_LIMITS = ("bandwidth", "flops", "latency")
 #: One thread and two at every other test point, and at each a number that divides nothing.
 _THREADS = (("1", "5"), ("2", "5"))
-#: Which of those that are here starts ranks, how many, and that they may be more than processors and root's.
-_LAUNCHERS = ("mpich", "openmpi", "intelmpi")
+#: Which of those that are here starts ranks: first the one whose ranks yield while they wait, of which there may be more than
+#: processors. How many; that they may be so many and root's; and that the others are not waited for once one has failed.
+LAUNCHERS = ("openmpi", "mpich", "intelmpi")
 _RANKS = (1, 2, 3)
 _ANY_NUMBER = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0",
     "OMP_WAIT_POLICY": "passive",
 }
 _SHORTEST_PAGE = 300
@@ -143,7 +146,7 @@ def variants_are_right(found: Found) -> Iterator[str]:
 
 def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iterator[str]:
     """One variant or native peer at one point. A library that is wrong there is no fault of the study's: its row says so."""
-    counts = _THREADS[found.study.test_points.index(point) % len(_THREADS)]
+    counts = _counts(found, contender, point)
     # the first of the instruction sets is the one that is taken where none is named
     targets = simd_targets(found) if contender.simd else [""]
     sets = [*((threads, "") for threads in counts), *(("2", target) for target in targets[1:])]
@@ -164,6 +167,15 @@ def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iter
                 yield from (f"{at}: {what}" for what in wrong)
                 if wrong:
                     return
+
+
+def _counts(found: Found, contender: Contender, point: Point) -> tuple[str, ...]:
+    """With how many threads: one number at a point, in turn, for libraries, and where the study itself works with so many."""
+    place = found.study.test_points.index(point)
+    counts = _THREADS[place % len(_THREADS)]
+    if contender.kind == "peer" or (found.study.threads or 1) > 1:
+        return (counts[place // len(_THREADS) % len(counts)],)
+    return counts
 
 
 def inputs_vary_and_follow_the_seed_alone(found: Found) -> Iterator[str]:
@@ -265,7 +277,7 @@ def variants_are_right_over_ranks(found: Found) -> Iterator[str]:
     """Where it runs over ranks: 1, 2 and 3 of them give what `reference` gives, of the inputs that one has, and one may be wrong."""
     if found.study.joined is None:
         return
-    launcher = next((name for name in _LAUNCHERS if launcher_here(name)), None)
+    launcher = next((name for name in LAUNCHERS if launcher_here(name)), None)
     if launcher is None:
         raise UnavailableError("there is no MPI to start ranks with", "apt-get install mpich")
     plain = _plain(found)
@@ -444,6 +456,8 @@ class _Due:
         same = all(name in arrays and arrays[name].tobytes() == seen for name, seen in self._seen.items())
         if self._of != (found, point) or not same:
             read = _Read(arrays)
+            # of arrays as small as these BLAS's own threads would take more time than they save
+            use_one_thread()
             self._results = found.study.reference(read, found.study.point(point))
             self._of, self._seen = (found, point), read.seen
         return self._results

@@ -147,7 +147,7 @@ def test_bad_words_are_one_clear_message(tmp_path: Path) -> None:
         assert done.stderr.startswith(b"error: ") and said in done.stderr and b"\n\nhint: " in done.stderr
 
     told(_run("--files", str(tmp_path), "--wings", "2"), b"--files and --function alone")
-    told(_run("--files", "@/missing"), b"the list /missing cannot be read: No such file or directory")
+    told(_run("--files", "@/proc/gone"), b"the list /proc/gone cannot be read: No such file or directory")
     told(_run("--files", "x", "--function", "md4"), b"there is no function md4")
     told(_program(), b"no files are named")
     told(_program("x", "--wings"), b"no such option: --wings")

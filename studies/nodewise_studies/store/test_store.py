@@ -265,10 +265,10 @@ def test_too_many_folders_are_one_clear_message() -> None:
 
 
 def test_a_folder_that_is_none_is_one_clear_message() -> None:
-    point = STORE.study.point({"requests": "10", "folder": "/none/such"})
+    point = STORE.study.point({"requests": "10", "folder": "/proc/gone"})
     done = subprocess.run(worker_command(STORE, "spin", point), capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "/none/such" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert "/proc/gone" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def _compiled(name: str, folder: Path) -> Path:

@@ -12,7 +12,7 @@ import pytest
 
 from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
-from nodewise.studies.rules import launcher_here, run_ranks
+from nodewise.studies.rules import LAUNCHERS, launcher_here, run_ranks
 
 WAVE = find_study("wave")
 GRID = __import__(WAVE.study.reference.__module__.rpartition(".")[0] + ".grid", fromlist=["grid"])
@@ -126,7 +126,7 @@ def test_all_ways_by_vectors_give_the_same_bits(order: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("variant", ["plain", "simd", "blocked", "temporal"])
 def test_ranks_give_the_bits_of_one(variant: str, tmp_path: Path) -> None:
-    launcher = next((name for name in ("mpich", "openmpi") if launcher_here(name)), None)
+    launcher = next(filter(launcher_here, LAUNCHERS), None)
     if launcher is None:
         pytest.skip("no MPI is here: mpich or openmpi-bin is needed")
     point = {"nz": "43", "ny": "31", "nx": "37", "steps": "13", "order": "4", "sponge": "7"}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The hardware of this machine, found by hwloc once for a process: it takes a hundredth of a second, and tests ask thousands of times.
+
+What may be used of it, and all that can change, is read each time as ever; real starts (tests/started.py says which) find all anew.
+"""
+
+from functools import cache
+
+from nodewise.machine import sources
+from nodewise.machine.hwloc import Hardware
+
+_anew = sources._load_hardware
+
+
+@cache
+def _here() -> Hardware:
+    return _anew(sources.Source("live"))
+
+
+def _load_hardware(source: sources.Source) -> Hardware:
+    return _here() if source.kind == "live" else _anew(source)
+
+
+def remember() -> None:
+    """From now on in this process, and in those that it forks."""
+    sources._load_hardware = _load_hardware
