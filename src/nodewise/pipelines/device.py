@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nodewise.pipelines.message import SIZE, Head, unpack
-from nodewise.pipelines.page import ASKED, Asked, Page, State, Word
+from nodewise.pipelines.page import ASKED, Asked, Page, State, Word, mask_text
 from nodewise.pipelines.work import Made, Worker, WrongError, source_of, worker_of
 from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, TransportError, poll
 
@@ -127,13 +127,18 @@ class _Instance:
 
     def run(self) -> None:
         """The whole life of the instance. Raises what goes wrong."""
+        self.own.set(Word.PID, os.getpid())
+        self.own.set(Word.STATE, State.INITIALIZING)
         if self.part["cpus"] is not None:
             # before threads are there and memory is touched
             os.sched_setaffinity(0, self.part["cpus"])
+        # what the system made of it, which a job's limits narrow without a word
+        self.page.write_text(self.part["about"], mask_text(os.sched_getaffinity(0)))
         worker = worker_of(self.part) if self.part["inputs"] else Worker()
         inputs = [_Input(self.page, one) for one in self.part["inputs"]]
-        self.own.set(Word.BOUND, 1)
+        self.own.set(Word.STATE, State.BOUND)
         self._wait_for(Asked.CONNECT)
+        self.own.set(Word.STATE, State.CONNECTING)
         self._outputs = [_Output(self.page, one, self.own) for one in self.part["outputs"]]
         for output in self._outputs:
             output.wait_peers()
@@ -236,7 +241,7 @@ def _guarded(instance: _Instance, run: Callable[[], None]) -> int:
 def main() -> int:
     """Read the part, and carry it out."""
     # what the terminal says is for the process above, which asks all to drain
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     descriptor, above = int(sys.argv[1]), int(sys.argv[2])

@@ -2,7 +2,7 @@
 """The process above those of the devices: starts them, tells of their ends, and ends all of them once the one above it is gone.
 
 `python -m nodewise.pipelines.host DESCRIPTOR`: one line of JSON on standard input has their parts. Standard input stays open for as
-long as they may live; on standard output there is a line for each that ended: its number and status.
+long as they may live; on standard output there is a line for each that ended: its number and status. A part that has a `command` is that, and no device.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ import select
 import signal
 import subprocess
 import sys
+from typing import Any
 
 from nodewise.runner.guarded import adopt, end_all
+
+_DEAF = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 
 
 def main() -> None:
     """Start the devices, and stay until nobody is above."""
     descriptor = int(sys.argv[1])
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    for number in _DEAF:
+        # a handler, unlike what is ignored, is not handed on to a launcher, which ends its ranks by them
+        signal.signal(number, lambda *_: None)
     # what a device's own children leave behind comes here, and is ended, too
     adopt(True)
     ended, wake = os.pipe()
@@ -49,7 +53,15 @@ def main() -> None:
         os._exit(0)
 
 
-def _start(part: dict[str, object], descriptor: int) -> subprocess.Popen[bytes]:
+def _start(part: dict[str, Any], descriptor: int) -> subprocess.Popen[bytes]:
+    if "command" in part:
+        return subprocess.Popen(
+            part["command"],
+            env={**os.environ, **part["environment"]},
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            process_group=0,
+        )
     # -P: what lies in the current folder is no module of ours
     words = [sys.executable, "-P", "-m", "nodewise.pipelines.device", str(descriptor), str(os.getpid())]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, pass_fds=(descriptor,))

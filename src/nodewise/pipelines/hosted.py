@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The process above others (`nodewise.pipelines.host`), as seen from above it: what it started ends with it, and it ends with this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import IO, Any
+
+from nodewise.base.ends import deaf
+from nodewise.base.errors import ProgramError
+
+
+class Hosted:
+    """A context manager; `tell` hands on what the processes print, line by line, where this process's standard error is not its descriptor."""
+
+    def __init__(self, descriptor: int | None = None, tell: bool = True):
+        kept = () if descriptor is None else (descriptor,)
+        words = [sys.executable, "-P", "-m", "nodewise.pipelines.host", str(-1 if descriptor is None else descriptor)]
+        # a session of its own: Ctrl-C of the terminal is for this process alone
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if tell else None,
+            bufsize=0,
+            pass_fds=kept,
+            start_new_session=True,
+        )
+        self._told = b""
+        self._teller: threading.Thread | None = None
+        if self._process.stderr is not None:
+            self._teller = threading.Thread(target=_hand_on, args=(self._process.stderr,), daemon=True)
+            self._teller.start()
+
+    def begin(self, parts: Sequence[dict[str, Any]]) -> None:
+        """Start a process for each part: a device, or the `command` that it has."""
+        assert self._process.stdin is not None
+        data = memoryview(json.dumps(list(parts)).encode() + b"\n")
+        while data:
+            data = data[self._process.stdin.write(data) :]
+
+    def fileno(self) -> int:
+        """A descriptor that can be read where one has ended."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
+
+    def ended(self, seconds: float) -> list[tuple[int, int]]:
+        """Which have ended within some time, and their statuses. Raises ProgramError where the host itself has."""
+        if not select.select([self], [], [], seconds)[0]:
+            return []
+        data = os.read(self.fileno(), 65536)
+        if not data:
+            raise ProgramError("the process above the devices was killed, and the pipeline with it", "run it again")
+        *lines, self._told = (self._told + data).split(b"\n")
+        pairs = (line.split() for line in lines)
+        return [(int(number), int(status)) for number, status in pairs]
+
+    def __enter__(self) -> Hosted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with deaf():
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            self._process.wait()
+            if self._teller is not None:
+                self._teller.join(1.0)
+
+
+def _hand_on(stream: IO[bytes]) -> None:
+    """Write what is read to standard error, by which secrets are masked and a terminal's other lines are left whole."""
+    while line := stream.readline(65536):
+        try:
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            # nobody reads it any more: the processes are not to wait for that
+            continue
