@@ -40,9 +40,9 @@ def _ip(pid: int, *words: str) -> None:
 
 
 @contextmanager
-def nodes(folder: Path, addresses: bool = True) -> Iterator[Nodes]:
+def nodes(folder: Path) -> Iterator[Nodes]:
     """Start them; the test is skipped where namespaces are not to be had."""
-    if os.geteuid() != 0 or (missing := [name for name in _NEEDED if shutil.which(name) is None]):
+    if os.geteuid() != 0 or any(shutil.which(name) is None for name in _NEEDED):
         pytest.skip("namespaces need root, util-linux and iproute2")
     held = {node: _hold(node) for node in NODES}
     try:
@@ -55,7 +55,19 @@ def nodes(folder: Path, addresses: bool = True) -> Iterator[Nodes]:
         try:
             _ip(front, "link", "add", "br0", "type", "bridge")
             for number, node in enumerate(NODES[1:], 2):
-                _ip(front, "link", "add", f"to{number}", "type", "veth", "peer", "name", "eth0", "netns", str(pids[node]))
+                _ip(
+                    front,
+                    "link",
+                    "add",
+                    f"to{number}",
+                    "type",
+                    "veth",
+                    "peer",
+                    "name",
+                    "eth0",
+                    "netns",
+                    str(pids[node]),
+                )
                 _ip(front, "link", "set", f"to{number}", "master", "br0", "up")
                 _ip(pids[node], "addr", "add", f"10.77.0.{number}/24", "dev", "eth0")
                 _ip(pids[node], "link", "set", "eth0", "up")

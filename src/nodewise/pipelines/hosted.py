@@ -66,9 +66,12 @@ class Hosted:
 
     def __exit__(self, *_: object) -> None:
         with deaf():
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    stream.close()
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._process.stdin.close()
+            # whichever of the two is left has ended all once nobody has it open
+            while self._process.stdout.read(65536):
+                pass
+            self._process.stdout.close()
             self._process.wait()
             if self._teller is not None:
                 self._teller.join(1.0)

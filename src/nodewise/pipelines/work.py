@@ -89,19 +89,21 @@ class InSequence(Worker):
 
     def __init__(self) -> None:
         self._next: dict[int, int] = {}
-        self._early: dict[int, dict[int, Made]] = {}
+        self._early: dict[int, dict[int, list[Made]]] = {}
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
-        """All messages whose turn it is."""
+        """All messages whose turn it is; copies that come by another way, too, and late ones at once."""
         early = self._early.setdefault(head.origin, {})
         turn = self._next.get(head.origin, 0)
-        if head.sequence != turn:
-            early[head.sequence] = (head, bytes(content))
+        if head.sequence > turn:
+            early.setdefault(head.sequence, []).append((head, bytes(content)))
             return
         yield head, content
+        if head.sequence < turn:
+            return
         turn += 1
         while turn in early:
-            yield early.pop(turn)
+            yield from early.pop(turn)
             turn += 1
         self._next[head.origin] = turn
 
@@ -109,7 +111,7 @@ class InSequence(Worker):
         """What waited for one that was dropped on the way."""
         for early in self._early.values():
             for sequence in sorted(early):
-                yield early[sequence]
+                yield from early[sequence]
 
 
 class Command(Worker):
