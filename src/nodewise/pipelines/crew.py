@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodewise.pipelines.hosted import Hosted
+from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, Layout, Part
 from nodewise.pipelines.page import Asked, Page, Word
-from nodewise.pipelines.run import ended_by
 from nodewise.pipelines.seats import Seat
 from nodewise.pipelines.wire import LostError, Wire
 

@@ -6,14 +6,18 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import ProgramError
+from nodewise.runner.proc_files import children_of
 
 
 class Hosted:
@@ -50,6 +54,21 @@ class Hosted:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
+    def given_up(self) -> str:
+        """Of what its processes started, one that has ended and that nobody asks for, in words; empty where there is none.
+
+        So is left what a launcher connects to a node by, where it cannot, and the launcher waits all the same.
+        """
+        below = children_of(self._process.pid)
+        while below:
+            for pid in below:
+                with suppress(OSError):
+                    name, state, status = _left(pid)
+                    if state == "Z":
+                        return f"{name} {ended_by(os.waitstatus_to_exitcode(status))}"
+            below = [child for pid in below for child in children_of(pid)]
+        return ""
+
     def ended(self, seconds: float) -> list[tuple[int, int]]:
         """Which have ended within some time, and their statuses. Raises ProgramError where the host itself has."""
         if not select.select([self], [], [], seconds)[0]:
@@ -75,6 +94,23 @@ class Hosted:
             self._process.wait()
             if self._teller is not None:
                 self._teller.join(1.0)
+
+
+def _left(pid: int) -> tuple[str, str, int]:
+    """The name, the state and, where it has ended, the status of a process. Raises OSError."""
+    begin, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
+    fields = rest.split()
+    return begin.partition("(")[2], fields[0], int(fields[-1])
+
+
+def ended_by(status: int) -> str:
+    """How a process ended, in words."""
+    if status < 0:
+        try:
+            return f"was ended by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"was ended by signal {-status}"
+    return f"ended with exit code {status}"
 
 
 def _hand_on(stream: IO[bytes]) -> None:

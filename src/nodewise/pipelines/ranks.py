@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import queue
 import secrets
+import shlex
 import socket
 import sys
 import threading
@@ -18,17 +19,19 @@ from typing import Any
 import nodewise
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.pipelines.crew import RankCrew, Seated
-from nodewise.pipelines.hosted import Hosted
+from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, layout_of, parts_of, words_of
 from nodewise.pipelines.page import Page
 from nodewise.pipelines.places import Asked, Cpus, asked_places, placed
 from nodewise.pipelines.plan import Plan
-from nodewise.pipelines.run import Started, ended_by
+from nodewise.pipelines.run import Started
 from nodewise.pipelines.seats import Seat, dealt, joined
 from nodewise.pipelines.wire import KEY, LostError, Wire, accepted, own_addresses
 
-#: How long ranks may take to be there: a batch system's launcher waits for its nodes.
-_THERE_S, _LOOK_S, _LEAVE_S = 300.0, 0.05, 5.0
+#: How long ranks may take to be there, since the last one came: a batch system's launcher waits for its nodes.
+_THERE_S, _QUEUED_S, _QUEUES = 60.0, 300.0, ("srun", "aprun")
+#: How long a launcher may leave what it connects to nodes by, once that has ended, before it is said to be stuck.
+_STUCK_S, _LOOK_S, _LEAVE_S = 2.0, 0.05, 5.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def _seated(launcher: Launcher, hosted: Hosted, asked: list[float], stack: ExitS
     found: list[Seated] = []
     wires: list[Wire] = []
     stack.callback(_close, wires)
-    until = time.monotonic() + _THERE_S
+    patience = _QUEUED_S if launcher.name in _QUEUES else _THERE_S
+    last = stuck = time.monotonic()
     count = launcher.ranks
     while not count or len(found) < count:
         if asked:
@@ -83,18 +87,31 @@ def _seated(launcher: Launcher, hosted: Hosted, asked: list[float], stack: ExitS
             with suppress(LostError):
                 found.append(_greeted(wire))
                 count = count or found[0].size
+                last = time.monotonic()
             continue
+        there = f"{len(found)} of {count or 'them'}"
         if ended := hosted.ended(0.0):
             raise ProgramError(
-                f"{launcher.name} {ended_by(ended[0][1])} before all of its ranks were there: {len(found)} of {count or 'them'}",
-                "what it printed says why; try it by itself: " + " ".join([*launcher.words, "hostname"]),
+                f"{launcher.name} {ended_by(ended[0][1])} before all of its ranks were there: {there}",
+                _by_itself(launcher),
             )
-        if time.monotonic() > until:
+        if not (left := hosted.given_up()):
+            stuck = time.monotonic()
+        elif time.monotonic() - stuck > _STUCK_S:
             raise ProgramError(
-                f"{len(found)} of {count or 'the'} ranks were there within {_THERE_S:.0f} s",
+                f"{launcher.name} waits before all of its ranks were there ({there}), though {left}: is there a host that it cannot reach?",
+                _by_itself(launcher),
+            )
+        if time.monotonic() - last > patience:
+            raise ProgramError(
+                f"{len(found)} of {count or 'the'} ranks were there, and no other one within {patience:.0f} s",
                 "can the nodes reach this one by TCP, at one of its addresses: " + ", ".join(own_addresses()) + "?",
             )
     return _numbered(found)
+
+
+def _by_itself(launcher: Launcher) -> str:
+    return "what it printed says why; try it by itself: " + shlex.join([*launcher.words, "hostname"])
 
 
 def _accept(listener: socket.socket, key: bytes, came: queue.SimpleQueue[Wire]) -> None:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Protocol
 
 from nodewise.base.errors import ProgramError
-from nodewise.pipelines.hosted import Hosted
+from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, Layout, layout_of, parts_of
 from nodewise.pipelines.page import ASKED, Asked, Page, State, Word
 from nodewise.pipelines.plan import Plan
@@ -180,16 +180,6 @@ class _Run:
                     causes.append(f"{device.name}.{one.number}: {one.problem or ended_by(status)}")
         others = len(causes) - 1
         return (causes[0] if causes else "a process was lost") + (f" (and {others} more)" if others > 0 else "")
-
-
-def ended_by(status: int) -> str:
-    """How a process ended, in words."""
-    if status < 0:
-        try:
-            return f"was ended by {signal.Signals(-status).name}"
-        except ValueError:
-            return f"was ended by signal {-status}"
-    return f"ended with exit code {status}"
 
 
 @contextmanager
