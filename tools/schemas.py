@@ -84,7 +84,7 @@ DOCUMENTS = {
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
     "governors": Document(GovernorStudy),
-    "pipeline": Document(PipelineResult),
+    "pipeline": Document(PipelineResult, ("page",)),
     "fabric": Document(Fabric),
     "fabric-link": Document(Links),
     "fabric-ports": Document(Ports),

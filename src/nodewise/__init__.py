@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the fastest way to run a program on a machine, and prove it.
 
-`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `submit`, `suite`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `submit`, `suite`, `pipeline`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
 results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
 """
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nodewise.api.compare import compare
     from nodewise.api.confirm import confirm
     from nodewise.api.options import HowToRun
+    from nodewise.api.pipeline import pipeline
     from nodewise.api.place import place
     from nodewise.api.roofline import roofline
     from nodewise.api.run import run
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from nodewise.experiments.roofline import RooflineProgress
     from nodewise.machine.given import machine
     from nodewise.machine.model import Machine
+    from nodewise.pipelines.result import PipelineResult
     from nodewise.statistics.verdict import Word
     from nodewise.verdicts.compare import CompareVerdict
     from nodewise.verdicts.confirm import ConfirmVerdict
@@ -51,6 +53,7 @@ __all__ = [
     "Machine",
     "NodewiseError",
     "Note",
+    "PipelineResult",
     "PlaceOutput",
     "ProgramError",
     "Progress",
@@ -70,6 +73,7 @@ __all__ = [
     "compare",
     "confirm",
     "machine",
+    "pipeline",
     "place",
     "roofline",
     "run",
@@ -87,6 +91,7 @@ _LATER = {
     "HowToRun": "nodewise.api.options",
     "Machine": "nodewise.machine.model",
     "Note": "nodewise.experiments.progress",
+    "PipelineResult": "nodewise.pipelines.result",
     "PlaceOutput": "nodewise.verdicts.place",
     "Progress": "nodewise.experiments.progress",
     "RooflineProgress": "nodewise.experiments.roofline",
@@ -102,6 +107,7 @@ _LATER = {
     "Word": "nodewise.statistics.verdict",
     "compare": "nodewise.api.compare",
     "confirm": "nodewise.api.confirm",
+    "pipeline": "nodewise.api.pipeline",
     "place": "nodewise.api.place",
     "roofline": "nodewise.api.roofline",
     "run": "nodewise.api.run",

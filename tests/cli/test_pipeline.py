@@ -21,7 +21,7 @@ def test_tables_and_a_sentence(nodewise: Command, tmp_path: Path) -> None:
     assert lines[0].split()[:5] == ["device", "kind", "state", "in", "out"]
     assert lines[1].split()[:5] == ["source", "generator", "done", "0", "30"]
     assert lines[2].split()[:5] == ["out", "discard", "done", "30", "0"]
-    assert lines[6].split()[:4] == ["raw", "source", "middle", "30"]
+    assert lines[6].split()[:5] == ["raw", "source", "middle", "shm", "30"]
     assert "sets the pace" in done.stdout and "all sources ended" in lines[-1]
 
 

@@ -259,3 +259,128 @@ def test_nothing_is_left_after_a_kill(endless: subprocess.Popen[str], tmp_path: 
     assert _processes(tmp_path) == []
     if whose == "host":
         assert endless.returncode == 2 and "the process above the devices was killed" in err
+
+
+@pytest.mark.parametrize("whose", ["guard", "host", "device", "command"])
+def test_nothing_is_left_of_a_command_whoever_is_killed(tmp_path: Path, whose: str) -> None:
+    path = written(
+        tmp_path, simple("kind = 'generator'\nsize = 100", "kind = 'command'\nrun = 'sh -c \"sleep 600; :\"'")
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "pipeline", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
+    )
+
+    def sleeping() -> list[int]:
+        return [p for p in _processes(tmp_path) if _command_line(p)[:2] == ["sleep", "600"]]
+
+    until = time.monotonic() + 60
+    while not sleeping() and time.monotonic() < until:
+        time.sleep(0.05)
+    command = _parent(sleeping()[0])
+    assert _command_line(command)[0] == "sh"
+    above = [_parent(command)]
+    above += [_parent(above[0])]
+    above += [_parent(above[1])]
+    os.kill({"command": command, "device": above[0], "host": above[1], "guard": above[2]}[whose], signal.SIGKILL)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == (1 if whose in ("device", "command") else 2), err
+    assert _processes(tmp_path) == []
+    if whose == "device":
+        assert "middle.0: was ended by SIGKILL" in out
+
+
+def _command_line(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return [""]
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.parametrize("transport", ["ofi+tcp", "ofi+shm"])
+def test_libfabric_carries_the_same(tmp_path: Path, transport: str) -> None:
+    from nodewise_transport import PULL, Endpoint, TransportError
+
+    try:
+        with Endpoint(
+            f"{transport}://{'127.0.0.1:0' if transport == 'ofi+tcp' else f'nw-{os.getpid()}'}", PULL, bind=True
+        ):
+            pass
+    except TransportError as problem:
+        pytest.skip(f"libfabric's provider does not work here: {problem}")
+    before = {*Path("/dev/shm").iterdir()}
+    found = _run(tmp_path, f"[pipeline]\ntransport = '{transport}'\n{WHOLE}")
+    assert found.ended is Ended.WHOLE, found.problem
+    assert {c.transport for c in found.channels} == {transport}
+    content = gzip.decompress((tmp_path / "out.gz").read_bytes())
+    assert _sequences(content, 200_000) == list(range(21))
+    assert not [p for p in {*Path("/dev/shm").iterdir()} - before if "nodewise" in p.name]
+
+
+def _delivered_once(folder: Path, count: int) -> None:
+    """Fan-out to two devices and to instances of each, merged and ordered: each number once, with its checksum verified."""
+    text = (
+        f"[device.source]\nkind = 'generator'\nsize = 16\ncount = {count}\n"
+        "[device.sum]\nkind = 'checksum'\n[device.left]\nkind = 'checksum'\ninstances = 2\n[device.right]\nkind = 'checksum'\n"
+        "[device.all]\nkind = 'merge'\norder = 'sequence'\n[device.out]\nkind = 'file'\npath = 'numbers'\n"
+        "[channel.a]\nfrom = 'source'\nto = 'sum'\n[channel.b]\nfrom = 'sum'\nto = ['left', 'right']\n"
+        "[channel.c]\nfrom = ['left', 'right']\nto = 'all'\n[channel.d]\nfrom = 'all'\nto = 'out'\n"
+    )
+    found = _run(folder, text)
+    assert found.ended is Ended.WHOLE, found.problem
+    by_name = {d.name: d for d in found.devices}
+    assert by_name["left"].verified + by_name["right"].verified == count
+    assert min(i.in_messages for i in (*by_name["left"].instances, *by_name["right"].instances)) > 0
+    content = (folder / "numbers").read_bytes()
+    assert len(content) == 16 * count
+    for number, at in enumerate(range(0, len(content), 16)):
+        assert int.from_bytes(content[at : at + 8], "little") == number
+
+
+def test_messages_through_fan_out_and_merge_are_delivered_once(tmp_path: Path) -> None:
+    _delivered_once(tmp_path, 5000)
+
+
+@pytest.mark.long
+def test_a_million_messages_through_fan_out_and_merge_are_delivered_once(tmp_path: Path) -> None:
+    _delivered_once(tmp_path, 1_000_000)
+
+
+def test_copies_that_come_by_two_ways_are_all_there(tmp_path: Path) -> None:
+    text = (
+        "[device.source]\nkind = 'generator'\nsize = 16\ncount = 300\n[device.left]\nkind = 'checksum'\ninstances = 2\n"
+        "[device.right]\nkind = 'checksum'\ninstances = 2\n[device.all]\nkind = 'merge'\norder = 'sequence'\n[device.out]\n"
+        "kind = 'file'\npath = 'numbers'\n[channel.a]\nfrom = 'source'\nto = 'left'\n[channel.b]\nfrom = 'source'\nto = 'right'\n"
+        "[channel.c]\nfrom = ['left', 'right']\nto = 'all'\n[channel.d]\nfrom = 'all'\nto = 'out'\n"
+    )
+    assert _run(tmp_path, text).ended is Ended.WHOLE
+    assert sorted(_sequences((tmp_path / "numbers").read_bytes(), 16)) == sorted([*range(300)] * 2)
+
+
+def test_the_processors_of_an_instance_are_read_back(tmp_path: Path) -> None:
+    found = _run(tmp_path, simple("kind = 'generator'\nsize = 100\ncount = 10\ninstances = 2\nplace = ['0', '0']"))
+    source, out = found.devices
+    assert [(one.asked, one.allowed) for one in source.instances] == [((0,), (0,))] * 2
+    assert (out.instances[0].asked, out.instances[0].allowed) == (None, tuple(sorted(os.sched_getaffinity(0))))
+    assert len({one.pid for d in found.devices for one in d.instances} - {0}) == 3
+
+
+def test_how_full_channels_were_is_kept_over_time(tmp_path: Path) -> None:
+    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(0.02)\n    return content\n")
+    middle = "kind = 'python'\ncall = 'slow_part:nap'"
+    seen: list[PipelineResult] = []
+    plan = prepare_pipeline(
+        written(tmp_path, simple("kind = 'generator'\nsize = 100\ncount = 80", middle, more="messages = 4"))
+    )
+    found = carry_out(plan, None, seen.append)
+    assert len(found.moments) >= 3 and all(len(one.full) == 2 for one in found.moments)
+    assert [one.backs_up for one in found.moments][1] == "raw" and max(one.full[0] for one in found.moments) > 0.7
+    assert sorted(one.seconds for one in found.moments) == [one.seconds for one in found.moments]
+    assert any(one.ended is Ended.RUNNING and one.channels[0].waited > 0.5 for one in seen)

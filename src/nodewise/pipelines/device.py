@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nodewise.pipelines.message import SIZE, Head, unpack
-from nodewise.pipelines.page import ASKED, Asked, Page, State, Word
+from nodewise.pipelines.page import ASKED, Asked, Page, State, Word, mask_text
 from nodewise.pipelines.work import Made, Worker, WrongError, source_of, worker_of
 from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, TransportError, poll
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 #: How often who waits looks whether it is asked to do something else, in seconds.
 _LOOK_S = 0.1
+#: How long one of several that may have no room for a message is waited for, in seconds.
+_SHARED_S = 0.002
+#: So many bytes go in one piece, whatever the room of a channel is.
+_SMALL = 8192
 
 
 class _Counted:
@@ -54,33 +58,42 @@ class _Output:
             end.wait_peers()
 
     def send(self, head: Head, content: Buffer) -> None:
-        parts = [head.packed(self._part["sender"]), content]
-        size = memoryview(content).nbytes
-        if self._try(parts, size, 0.0):
+        packed = head.packed(self._part["sender"])
+        if memoryview(content).nbytes + len(packed) > self._part["capacity"]:
+            # it goes in pieces, and waits for room between them: that is when nothing is worked
+            begin, worked = time.monotonic_ns(), time.thread_time_ns()
+            while not self._one(self._turn, packed, content, _LOOK_S):
+                self._turn = (self._turn + 1) % len(self._ends)
+            self._waited(max(0, time.monotonic_ns() - begin - (time.thread_time_ns() - worked)))
+            return
+        if self._try(packed, content):
             return
         begin = time.monotonic_ns()
+        several = len(self._ends) > 1
         while True:
-            if len(self._ends) > 1:
+            if several:
                 poll([(end, Event.WRITABLE) for end in self._ends], _LOOK_S)
-            # one that goes in pieces needs a while, so each is waited for in turn where none takes it at once
-            if (len(self._ends) > 1 and self._try(parts, size, 0.0)) or self._one(self._turn, parts, size, _LOOK_S):
+            # one that is writable may have too little room for this message, so each is waited for in turn
+            if (several and self._try(packed, content)) or self._one(
+                self._turn, packed, content, _SHARED_S if several else _LOOK_S
+            ):
                 break
             self._turn = (self._turn + 1) % len(self._ends)
-            self._waited(begin)
+            self._waited(time.monotonic_ns() - begin)
             begin = time.monotonic_ns()
-        self._waited(begin)
+        self._waited(time.monotonic_ns() - begin)
 
-    def _waited(self, begin: int) -> None:
-        spent = time.monotonic_ns() - begin
+    def _waited(self, spent: int) -> None:
         self._words[self._part["waited"]] += spent
         self._own.add(Word.WAIT_OUT, spent)
 
-    def _try(self, parts: list[Buffer], size: int, timeout: float) -> bool:
-        return any(self._one((self._turn + i) % len(self._ends), parts, size, timeout) for i in range(len(self._ends)))
+    def _try(self, packed: bytes, content: Buffer) -> bool:
+        return any(self._one((self._turn + i) % len(self._ends), packed, content, 0.0) for i in range(len(self._ends)))
 
-    def _one(self, index: int, parts: list[Buffer], size: int, timeout: float) -> bool:
+    def _one(self, index: int, packed: bytes, content: Buffer, timeout: float) -> bool:
+        size = memoryview(content).nbytes
         try:
-            self._ends[index].send_parts(parts, timeout)
+            self._put(self._ends[index], packed, content, size + len(packed), timeout)
         except TimedOut:
             return False
         edge = self._part["receivers"][index]["edge"]
@@ -88,6 +101,15 @@ class _Output:
         self._words[edge + 1] += size
         self._turn = (index + 1) % len(self._ends)
         return True
+
+    def _put(self, end: Endpoint, packed: bytes, content: Buffer, size: int, timeout: float) -> None:
+        """Send it; whole, once there is room for it, unless it is larger than that. Raises TimedOut where there is none."""
+        if _SMALL < size <= self._part["capacity"]:
+            with end.loan(size, timeout) as memory:
+                memory[: len(packed)] = packed
+                memory[len(packed) :] = memoryview(content).cast("B")
+        else:
+            end.send_parts([packed, content], timeout)
 
     def end(self) -> None:
         """Tell every receiver that nothing more comes from here; back once all of them have all."""
@@ -127,13 +149,18 @@ class _Instance:
 
     def run(self) -> None:
         """The whole life of the instance. Raises what goes wrong."""
+        self.own.set(Word.PID, os.getpid())
+        self.own.set(Word.STATE, State.INITIALIZING)
         if self.part["cpus"] is not None:
             # before threads are there and memory is touched
             os.sched_setaffinity(0, self.part["cpus"])
+        # what the system made of it, which a job's limits narrow without a word
+        self.page.write_text(self.part["about"], mask_text(os.sched_getaffinity(0)))
         worker = worker_of(self.part) if self.part["inputs"] else Worker()
         inputs = [_Input(self.page, one) for one in self.part["inputs"]]
-        self.own.set(Word.BOUND, 1)
+        self.own.set(Word.STATE, State.BOUND)
         self._wait_for(Asked.CONNECT)
+        self.own.set(Word.STATE, State.CONNECTING)
         self._outputs = [_Output(self.page, one, self.own) for one in self.part["outputs"]]
         for output in self._outputs:
             output.wait_peers()
@@ -236,7 +263,7 @@ def _guarded(instance: _Instance, run: Callable[[], None]) -> int:
 def main() -> int:
     """Read the part, and carry it out."""
     # what the terminal says is for the process above, which asks all to drain
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     descriptor, above = int(sys.argv[1]), int(sys.argv[2])

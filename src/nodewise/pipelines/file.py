@@ -105,7 +105,7 @@ def _device(lines: TomlLines, name: str, table: Mapping[str, Any], place: Any) -
             f"kinds are: {', '.join(KINDS)}",
         )
     kind = KINDS[table["kind"]]
-    _known(lines, at, table, ("kind", "instances", "place", *kind.keys))
+    _known(lines, at, table, ("kind", "instances", "place", "rank", "host", *kind.keys))
     instances = _read(lines, f"{at}.instances", table.get("instances", 1), count)
     if instances > _MOST_INSTANCES:
         raise InputError(f"{lines.at(f'{at}.instances')}: more than {_MOST_INSTANCES} processes of one device")
@@ -117,7 +117,35 @@ def _device(lines: TomlLines, name: str, table: Mapping[str, Any], place: Any) -
             settings[key] = kind.defaults[key]
         else:
             raise InputError(f"{lines.at(at)} has no {key}", f"a device of the kind {table['kind']} needs it")
-    return Device(name, table["kind"], instances, settings, table.get("place", place), (None,) * instances)
+    if "rank" in table and "host" in table:
+        raise InputError(f"{lines.at(f'{at}.host')}: rank and host both say where it runs", "give one of them")
+    return Device(
+        name,
+        table["kind"],
+        instances,
+        settings,
+        table.get("place", place),
+        (None,) * instances,
+        _each(lines, f"{at}.rank", table.get("rank"), instances, _rank),
+        _each(lines, f"{at}.host", table.get("host"), instances, text),
+    )
+
+
+def _each(lines: TomlLines, at: str, value: Any, instances: int, read: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    """One for each instance: the same for all, or a list."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        return (_read(lines, at, value, read),) * instances
+    if len(value) != instances:
+        raise InputError(f"{lines.at(at)}: one is needed for each instance, {instances} in all, not {len(value)}")
+    return tuple(_read(lines, at, one, read) for one in value)
+
+
+def _rank(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise UnfitError("the number of a rank from 0 is needed")
+    return value
 
 
 def _channel(lines: TomlLines, name: str, table: Mapping[str, Any], transport: str, devices: list[str]) -> Channel:
@@ -135,6 +163,7 @@ def _channel(lines: TomlLines, name: str, table: Mapping[str, Any], transport: s
         _transport(lines, f"{at}.transport", table.get("transport", transport)),
         _read(lines, f"{at}.messages", table.get("messages", 1024), _power_below(count, _MOST_MESSAGES, 2)),
         _read(lines, f"{at}.room", table.get("room", 64 << 20), _power_below(size, _MOST_ROOM, 64 << 10)),
+        "transport" in table,
     )
 
 

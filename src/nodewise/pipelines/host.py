@@ -1,41 +1,62 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process above those of the devices: starts them, tells of their ends, and ends all of them once the one above it is gone.
+"""The processes above those of the devices: one starts them, tells of their ends, and ends all of them once the one above it is gone.
+
+That one is a second one, which does nothing but end what is left where the first is killed.
 
 `python -m nodewise.pipelines.host DESCRIPTOR`: one line of JSON on standard input has their parts. Standard input stays open for as
-long as they may live; on standard output there is a line for each that ended: its number and status.
+long as they may live; on standard output there is a line for each that ended: its number and status. A part that has a `command` is that, and no device.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+from typing import Any
 
 from nodewise.runner.guarded import adopt, end_all
+
+_PR_SET_PDEATHSIG = 1
+_DEAF = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 
 
 def main() -> None:
     """Start the devices, and stay until nobody is above."""
     descriptor = int(sys.argv[1])
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    # what a device's own children leave behind comes here, and is ended, too
+    for number in _DEAF:
+        # a handler, unlike what is ignored, is not handed on to a launcher, which ends its ranks by them
+        signal.signal(number, lambda *_: None)
+    # what a device's own children leave behind comes here, and is ended, too; what this one leaves, to the one above
+    adopt(True)
+    above = os.getpid()
+    if child := os.fork():
+        os.close(0)
+        os.close(1)
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
+        end_all(0.0)
+        os._exit(0)
     adopt(True)
     ended, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(ended, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    # it is woken where the one above is killed, and ends what it started
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)
     numbers: dict[int, int] = {}
     try:
         parts = json.loads(sys.stdin.buffer.readline())
         kept = [_start(part, descriptor) for part in parts]
         numbers = {process.pid: number for number, process in enumerate(kept)}
         _tell(numbers)
-        while True:
+        while os.getppid() == above:
             ready, _, _ = select.select([0, ended], [], [])
             if 0 in ready and not os.read(0, 4096):
                 return
@@ -49,7 +70,15 @@ def main() -> None:
         os._exit(0)
 
 
-def _start(part: dict[str, object], descriptor: int) -> subprocess.Popen[bytes]:
+def _start(part: dict[str, Any], descriptor: int) -> subprocess.Popen[bytes]:
+    if "command" in part:
+        return subprocess.Popen(
+            part["command"],
+            env={**os.environ, **part["environment"]},
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            process_group=0,
+        )
     # -P: what lies in the current folder is no module of ours
     words = [sys.executable, "-P", "-m", "nodewise.pipelines.device", str(descriptor), str(os.getpid())]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, pass_fds=(descriptor,))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,18 +11,20 @@ from nodewise.pipelines.page import EDGE, FIXED, HEAD, TEXT
 from nodewise.pipelines.plan import Channel, Plan
 
 Instance = tuple[str, int]
+Part = dict[str, Any]
 
 
 @dataclass
 class Layout:
     """`instances` by device and number, `edges` by channel, sender and receiver: the index of the first word of each.
 
-    `errors` and `addresses` (by channel and receiver) are bytes, at which texts begin; `size` is that of the page.
+    `errors`, `about` and `addresses` (by channel and receiver) are bytes, at which texts begin; `size` is that of the page.
     """
 
     instances: dict[Instance, int] = field(default_factory=dict)
     edges: dict[tuple[str, Instance, Instance], int] = field(default_factory=dict)
     errors: dict[Instance, int] = field(default_factory=dict)
+    about: dict[Instance, int] = field(default_factory=dict)
     addresses: dict[tuple[str, Instance], int] = field(default_factory=dict)
     size: int = 0
 
@@ -40,8 +43,8 @@ def layout_of(plan: Plan) -> Layout:
                 word += EDGE
     byte = word * 8
     for instance in found.instances:
-        found.errors[instance] = byte
-        byte += TEXT
+        found.errors[instance], found.about[instance] = byte, byte + TEXT
+        byte += 2 * TEXT
     for channel in plan.channels:
         for receiver in plan.instances_of(channel.receivers):
             found.addresses[channel.name, receiver] = byte
@@ -50,12 +53,27 @@ def layout_of(plan: Plan) -> Layout:
     return found
 
 
-def parts_of(plan: Plan, layout: Layout, token: str) -> list[dict[str, Any]]:
-    """What each process is told of its part, in the order of `layout.instances`; addresses have `token`, which nobody else has."""
-    return [_part(plan, layout, token, instance) for instance in layout.instances]
+def words_of(plan: Plan, layout: Layout, instances: Collection[Instance]) -> list[tuple[int, int]]:
+    """The words that these instances write: the first of each row, and how many."""
+    found = [(layout.instances[one], FIXED + len(plan.outputs(one[0]))) for one in instances]
+    for (_, sender, receiver), at in layout.edges.items():
+        # who sends writes the first two of an edge, who receives the others
+        found += [(at + i * 2, 2) for i, one in enumerate((sender, receiver)) if one in instances]
+    return found
 
 
-def _part(plan: Plan, layout: Layout, token: str, instance: Instance) -> dict[str, Any]:
+def parts_of(plan: Plan, layout: Layout, token: str, addresses: Mapping[Instance, str] | None = None) -> list[Part]:
+    """What each process is told of its part, in the order of `layout.instances`; names have `token`, which nobody else has.
+
+    `addresses` are those of the instances' nodes, at which others reach them (None: all are on this machine).
+    """
+    return [
+        _part(plan, layout, token, instance, "127.0.0.1" if addresses is None else addresses[instance])
+        for instance in layout.instances
+    ]
+
+
+def _part(plan: Plan, layout: Layout, token: str, instance: Instance, address: str) -> Part:
     name, number = instance
     device = plan.device(name)
     cpus = device.cpus[number]
@@ -73,17 +91,18 @@ def _part(plan: Plan, layout: Layout, token: str, instance: Instance) -> dict[st
         "folder": str(plan.file.absolute().parent),
         "words": layout.instances[instance],
         "error": layout.errors[instance],
-        "inputs": [_input(plan, layout, token, c, instance) for c in plan.inputs(name)],
+        "about": layout.about[instance],
+        "inputs": [_input(plan, layout, token, c, instance, address) for c in plan.inputs(name)],
         "outputs": [_output(plan, layout, c, instance, i) for i, c in enumerate(plan.outputs(name))],
     }
 
 
-def _input(plan: Plan, layout: Layout, token: str, channel: Channel, instance: Instance) -> dict[str, Any]:
+def _input(plan: Plan, layout: Layout, token: str, channel: Channel, instance: Instance, address: str) -> Part:
     own = f"nodewise-{token}-{channel.name}-{instance[0]}-{instance[1]}"
     local = channel.transport in ("shm", "ipc", "ofi+shm")
     return {
         "channel": channel.name,
-        "address": f"{channel.transport}://{own if local else '127.0.0.1:0'}",
+        "address": f"{channel.transport}://{own if local else f'{address}:0'}",
         "bound": layout.addresses[channel.name, instance],
         "slots": channel.messages,
         "capacity": channel.room,
@@ -91,7 +110,7 @@ def _input(plan: Plan, layout: Layout, token: str, channel: Channel, instance: I
     }
 
 
-def _output(plan: Plan, layout: Layout, channel: Channel, instance: Instance, index: int) -> dict[str, Any]:
+def _output(plan: Plan, layout: Layout, channel: Channel, instance: Instance, index: int) -> Part:
     return {
         "channel": channel.name,
         "slots": channel.messages,

@@ -7,6 +7,7 @@ It is words of 64 bits, each written by one process alone, and texts.
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterable
 from enum import IntEnum
 
 #: Words of an instance before those of its channels, and bytes of its texts.
@@ -28,21 +29,29 @@ class Asked(IntEnum):
 
 
 class State(IntEnum):
-    """What an instance is doing."""
+    """What an instance is doing, in the order in which it does it."""
 
+    #: Its process starts.
     STARTING = 0
-    READY = 1
-    RUNNING = 2
-    DRAINING = 3
-    DONE = 4
-    FAILED = 5
+    #: It is held to its processors, and its work is prepared.
+    INITIALIZING = 1
+    #: The channels that it receives from can be reached.
+    BOUND = 2
+    #: It connects to those that it sends to.
+    CONNECTING = 3
+    READY = 4
+    RUNNING = 5
+    DRAINING = 6
+    DONE = 7
+    FAILED = 8
 
 
 class Word(IntEnum):
     """The words of an instance, from its first one."""
 
     STATE = 0
-    BOUND = 1
+    #: Which process it is.
+    PID = 1
     IN_MESSAGES = 2
     IN_BYTES = 3
     OUT_MESSAGES = 4
@@ -58,7 +67,7 @@ class Word(IntEnum):
 
 
 class Page:
-    """The words and texts of a page, in memory that a descriptor names."""
+    """The words and texts of a page, in memory that a descriptor names (-1: of this process alone)."""
 
     def __init__(self, descriptor: int, size: int):
         self._memory = mmap.mmap(descriptor, size)
@@ -76,3 +85,14 @@ class Page:
     def copy(self) -> memoryview:
         """All words as they are now."""
         return memoryview(bytes(self._memory)).cast("Q")
+
+
+def mask_text(processors: Iterable[int]) -> str:
+    """Processors as a mask in hexadecimal digits, the shortest text that those of a large machine have."""
+    return f"{sum(1 << one for one in processors):x}"
+
+
+def processors_of(mask: str) -> tuple[int, ...]:
+    """The processors of a mask; none where it is not known yet."""
+    number = int(mask or "0", 16)
+    return tuple(i for i in range(number.bit_length()) if number >> i & 1)

@@ -13,7 +13,10 @@ from nodewise.base.toml_lines import TomlLines
 
 @dataclass(frozen=True)
 class Device:
-    """A device; `settings` are those of its kind, `cpus` the processors of each instance (None: any)."""
+    """A device; `settings` are those of its kind, `cpus` the processors of each instance (None: any).
+
+    `rank` and `host` say for each instance where it runs, where ranks are started (None: wherever there is room).
+    """
 
     name: str
     kind: str
@@ -21,6 +24,8 @@ class Device:
     settings: Mapping[str, Any] = field(default_factory=dict)
     place: Any = None
     cpus: tuple[tuple[int, ...] | None, ...] = (None,)
+    rank: tuple[int, ...] | None = None
+    host: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Channel:
     """Messages from all instances of the devices `senders` to those of `receivers`, of which each message goes to one.
 
     `messages` and `room` (bytes) are its high-water mark: what may be on the way from one instance to another, both powers of two.
+    `stated`: the channel itself names its transport.
     """
 
     name: str
@@ -36,6 +42,7 @@ class Channel:
     transport: str = "shm"
     messages: int = 1024
     room: int = 64 << 20
+    stated: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,20 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True)
 class InstanceResult:
-    """One process: its `state` (starting, ready, running, draining, done, failed, stopped), what it was held to, and what it did.
+    """One process: its `state` (starting, initializing, bound, connecting, ready, running, draining, done, failed, stopped), and what it did.
 
-    `wait_in` and `wait_out` are shares of its time without a message to work on, and without room for one; `verified` counts
+    `asked` are the processors that the file holds it to (null: any), `allowed` those that it might really use, as it read them back
+    (empty: it did not come so far). `rank` and `host` are where it ran, where ranks were started. `wait_in` and `wait_out` are shares of its time without a message to work on, and without room for one; `verified` counts
     checksums that were right, `problem` says why it failed.
     """
 
     number: int
     state: str
-    cpus: tuple[int, ...] | None
+    pid: int
+    host: str
+    rank: int | None
+    asked: tuple[int, ...] | None
+    allowed: tuple[int, ...]
     seconds: float
     in_messages: int
     in_bytes: int
@@ -82,6 +87,20 @@ class ChannelResult:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """A look at it while it ran, at `seconds`: of each channel, in their order, how `full` it was and its rates since the look before.
+
+    `backs_up` is the channel before which messages waited then; empty where none did.
+    """
+
+    seconds: float
+    full: tuple[float, ...]
+    messages_per_s: tuple[float, ...]
+    bytes_per_s: tuple[float, ...]
+    backs_up: str
+
+
+@dataclass(frozen=True)
 class BacksUp:
     """Where messages wait: before `device`, in `channel`."""
 
@@ -91,7 +110,10 @@ class BacksUp:
 
 @dataclass(frozen=True)
 class PipelineResult:
-    """A pipeline that ran: for how many `seconds`, how it `ended`, all that it has, and where it backs up (null: nowhere)."""
+    """A pipeline that ran: for how many `seconds`, how it `ended`, all that it has, and where it backs up (null: nowhere).
+
+    `moments` are looks at it while it ran, evenly spread over its time, 240 at most.
+    """
 
     file: str
     seconds: float
@@ -101,6 +123,7 @@ class PipelineResult:
     backs_up: BacksUp | None
     sentence: str
     problem: str
+    moments: tuple[Moment, ...] = ()
 
 
 #: So much of their time senders wait for room, at least, where it backs up.

@@ -9,22 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodewise.pipelines.layout import Instance, Layout
-from nodewise.pipelines.page import FIXED, Page, State, Word
+from nodewise.pipelines.page import FIXED, Page, State, Word, processors_of
 from nodewise.pipelines.plan import Channel, Device, Plan
 from nodewise.pipelines.result import (
     ChannelResult,
     DeviceResult,
     Ended,
     InstanceResult,
+    Moment,
     PipelineResult,
     backs_up,
     sentence_of,
 )
+from nodewise.pipelines.seats import Seat
 
 _STATES = {state: state.name.lower() for state in State}
 _STOPPED = "stopped"
 #: Over how long what is shown meanwhile is reckoned, in seconds.
 _LATELY_S = 2.0
+#: How often a look is kept, and how many are.
+_MOMENT_S, _MOST_MOMENTS = 0.25, 240
 
 
 @dataclass(frozen=True)
@@ -36,17 +40,20 @@ class _Look:
 class Watch:
     """Looks at a pipeline; `look` now and then, and `result` says what was seen."""
 
-    def __init__(self, plan: Plan, layout: Layout, page: Page):
-        self._plan, self._layout, self._page = plan, layout, page
+    def __init__(self, plan: Plan, layout: Layout, page: Page, seats: Mapping[Instance, Seat] | None = None):
+        self._plan, self._layout, self._page, self._seats = plan, layout, page, seats or {}
         first = _Look(time.monotonic_ns(), page.copy())
         self._first = first
         self._looks: deque[_Look] = deque([first])
         #: By channel how often it was looked at while messages could flow, the sum of how full it was, and the most.
         self._full: dict[str, tuple[int, float, float]] = {c.name: (0, 0.0, 0.0) for c in plan.channels}
 
+        self._moments: list[Moment] = []
+        self._every_s, self._marked = _MOMENT_S, first
+
     def begin(self) -> None:
         """From now on messages flow."""
-        self._first = _Look(time.monotonic_ns(), self._page.copy())
+        self._first = self._marked = _Look(time.monotonic_ns(), self._page.copy())
         self._looks = deque([self._first])
 
     def look(self) -> None:
@@ -61,6 +68,27 @@ class Watch:
                 continue
             full = self._fullness(now.words, channel)
             self._full[channel.name] = (count + 1, total + full, max(most, full))
+        if now.at_ns - self._marked.at_ns >= self._every_s * 1e9:
+            self._mark(now)
+
+    def _mark(self, now: _Look) -> None:
+        before, self._marked = self._marked, now
+        channels = [self._channel(c, before, now, True) for c in self._plan.channels]
+        devices = [self._device(d, before, now, False, {}) for d in self._plan.devices]
+        found = backs_up(devices, channels)
+        self._moments.append(
+            Moment(
+                seconds=(now.at_ns - self._first.at_ns) / 1e9,
+                full=tuple(c.full for c in channels),
+                messages_per_s=tuple(c.messages_per_s for c in channels),
+                bytes_per_s=tuple(c.bytes_per_s for c in channels),
+                backs_up=found.channel if found else "",
+            )
+        )
+        if len(self._moments) >= _MOST_MOMENTS:
+            # half as many for the time that has gone, and half as many from now on
+            del self._moments[::2]
+            self._every_s *= 2
 
     def _flows(self, words: memoryview, channel: Channel) -> bool:
         """Whether one of its senders still sends."""
@@ -95,6 +123,7 @@ class Watch:
             backs_up=found,
             sentence=sentence_of(found, devices, channels),
             problem=problem,
+            moments=tuple(self._moments),
         )
 
     def _device(
@@ -137,6 +166,7 @@ class Watch:
         self, device: Device, number: int, before: _Look, now: _Look, over: bool, statuses: Mapping[Instance, int]
     ) -> InstanceResult:
         at = self._layout.instances[device.name, number]
+        seat = self._seats.get((device.name, number))
         words, span = now.words, self._span_ns(at, before, now)
         state = _STATES[State(words[at + Word.STATE])]
         failed = bool(statuses.get((device.name, number)))
@@ -153,7 +183,11 @@ class Watch:
         return InstanceResult(
             number,
             state,
+            words[at + Word.PID],
+            seat.host if seat else "",
+            seat.number if seat else None,
             device.cpus[number],
+            processors_of(self._page.read_text(self._layout.about[device.name, number])),
             self._span_ns(at, self._first, now) / 1e9,
             words[at + Word.IN_MESSAGES],
             words[at + Word.IN_BYTES],
@@ -196,5 +230,5 @@ class Watch:
 
 def _together(states: Sequence[str]) -> str:
     """The state of a device: that of its instances, of several the one that says most."""
-    order = ("failed", "stopped", "starting", "ready", "running", "draining", "done")
+    order = (_STATES[State.FAILED], _STOPPED, *(name for state, name in _STATES.items() if state != State.FAILED))
     return min(states, key=order.index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -89,19 +90,21 @@ class InSequence(Worker):
 
     def __init__(self) -> None:
         self._next: dict[int, int] = {}
-        self._early: dict[int, dict[int, Made]] = {}
+        self._early: dict[int, dict[int, list[Made]]] = {}
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
-        """All messages whose turn it is."""
+        """All messages whose turn it is; copies that come by another way, too, and late ones at once."""
         early = self._early.setdefault(head.origin, {})
         turn = self._next.get(head.origin, 0)
-        if head.sequence != turn:
-            early[head.sequence] = (head, bytes(content))
+        if head.sequence > turn:
+            early.setdefault(head.sequence, []).append((head, bytes(content)))
             return
         yield head, content
+        if head.sequence < turn:
+            return
         turn += 1
         while turn in early:
-            yield early.pop(turn)
+            yield from early.pop(turn)
             turn += 1
         self._next[head.origin] = turn
 
@@ -109,7 +112,7 @@ class InSequence(Worker):
         """What waited for one that was dropped on the way."""
         for early in self._early.values():
             for sequence in sorted(early):
-                yield early[sequence]
+                yield from early[sequence]
 
 
 class Command(Worker):
@@ -120,14 +123,32 @@ class Command(Worker):
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
         """The message that the command made of it. Raises WrongError where it fails."""
-        # the process above the devices ends what is left of it, however this one ends
-        done = subprocess.run(self._words, input=content, capture_output=True, cwd=self._folder, check=False)
-        if done.returncode != 0:
-            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise WrongError(
-                f"{self._words[0]} ended with {done.returncode} for message {head.sequence}{last and f': {last}'}"
-            )
-        yield Head(head.origin, head.sequence), done.stdout
+        # files, not pipes: what it leaves running may hold those open for ever; that is ended by the process above the devices
+        with _memory(content) as given, _memory() as printed, _memory() as said:
+            code = subprocess.call(self._words, stdin=given, stdout=printed, stderr=said, cwd=self._folder)
+            if code != 0:
+                said.seek(0)
+                last = said.read().decode(errors="replace").strip().rpartition("\n")[2]
+                raise WrongError(
+                    f"{self._words[0]} {_ended_with(code)} for message {head.sequence}{last and f': {last}'}"
+                )
+            printed.seek(0)
+            made = printed.read()
+        yield Head(head.origin, head.sequence), made
+
+
+def _memory(content: Buffer = b"") -> BinaryIO:
+    """A file in memory with a content, at its beginning."""
+    file = os.fdopen(os.memfd_create("nodewise-message"), "w+b")
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _ended_with(code: int) -> str:
+    if code >= 0:
+        return f"ended with {code}"
+    return f"was ended by {signal.Signals(-code).name}" if -code in {*signal.Signals} else f"was ended by signal {-code}"
 
 
 class Python(Worker):

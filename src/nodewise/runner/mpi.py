@@ -207,6 +207,12 @@ def _line(words: Sequence[str]) -> str:
     return shlex.join(words)
 
 
+def check_root(word: str, environment: Mapping[str, str], head: Sequence[str]) -> None:
+    """Raises InputError where a launcher starts nothing for this user."""
+    if (launcher := _path_of(word, environment)) is not None:
+        _check_root(launcher, family_of(word, environment), head, environment)
+
+
 def _check_root(launcher: Path, family: Family | None, head: Sequence[str], environment: Mapping[str, str]) -> None:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} <= environment.keys()
     if family is not families()["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodewise.base.processors import format_processors
 from nodewise.base.units import format_seconds
 from nodewise.pipelines.plan import Plan
 from nodewise.pipelines.result import DeviceResult, Ended, PipelineResult
 
-_ENDS = {
+#: How it ended, in words.
+ENDS = {
     Ended.WHOLE: "all sources ended, and nothing is left on the way",
     Ended.DURATION: "its time was over; what was on the way arrived",
     Ended.DRAINED: "asked to end; what was on the way arrived",
@@ -24,14 +26,15 @@ def pipeline_lines(found: PipelineResult) -> list[str]:
     rows = [heads, *(_device(d) for d in found.devices)]
     if not any(d.verified for d in found.devices):
         rows = [row[:-1] for row in rows]
-    channels = [["channel", "from", "to", "messages", "MB/s", "full", "at most", "no room"]]
+    channels = [["channel", "from", "to", "by", "messages", "MB/s", "full", "at most", "no room"]]
     channels += [
         [
             c.name,
             ",".join(c.senders),
             ",".join(c.receivers),
+            c.transport,
             str(c.messages),
-            _number(c.bytes_per_s / 1e6),
+            number(c.bytes_per_s / 1e6),
             f"{c.full:.0%}",
             f"{c.full_most:.0%}",
             f"{c.waited:.0%}",
@@ -44,16 +47,35 @@ def pipeline_lines(found: PipelineResult) -> list[str]:
         "",
         *_table(channels),
         "",
+        *where_lines(found),
         f"{found.sentence}",
         *problem,
-        f"{format_seconds(found.seconds)}: {_ENDS[found.ended]}",
+        f"{format_seconds(found.seconds)}: {ENDS[found.ended]}",
     ]
+
+
+def where_lines(found: PipelineResult) -> list[str]:
+    """Where instances ran, of those that the file held to processors or that ran on ranks; nothing where none are such."""
+    known = [(d, i) for d in found.devices for i in d.instances if i.rank is not None or i.asked is not None]
+    if not known:
+        return []
+    rows = [["instance", "rank", "node", "pid", "processors"]]
+    for device, one in known:
+        processors = format_processors(one.allowed) or "not known"
+        if one.asked is not None and one.allowed and one.asked != one.allowed:
+            processors += f" (asked for {format_processors(one.asked)})"
+        rank = "-" if one.rank is None else str(one.rank)
+        rows.append([f"{device.name}.{one.number}", rank, one.host or "-", str(one.pid), processors])
+    if all(row[1] == "-" for row in rows[1:]):
+        rows = [[row[0], *row[3:]] for row in rows]
+    return [*_table(rows), ""]
 
 
 def plan_lines(plan: Plan) -> list[str]:
     """Devices and channels as they would be started."""
     rows = [["device", "kind", "instances", "processors"]]
     for device in plan.devices:
+        # on ranks it is known once they are there
         places = sorted({"any" if one is None else ",".join(map(str, one)) for one in device.cpus})
         rows.append([device.name, device.kind, str(device.instances), " ".join(places)])
     channels = [["channel", "from", "to", "by"]]
@@ -69,16 +91,17 @@ def _device(device: DeviceResult) -> list[str]:
         device.state,
         str(device.in_messages),
         str(device.out_messages),
-        _number(device.in_messages_per_s),
-        _number(device.out_messages_per_s),
-        _number(max(device.in_bytes_per_s, device.out_bytes_per_s) / 1e6),
+        number(device.in_messages_per_s),
+        number(device.out_messages_per_s),
+        number(max(device.in_bytes_per_s, device.out_bytes_per_s) / 1e6),
         f"{device.wait_in:.0%}",
         f"{device.wait_out:.0%}",
         str(device.verified),
     ]
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A rate in three digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
