@@ -39,6 +39,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "submit": {"command": "true", "out": "submitted"},
     "suite": {"file": "nodewise.toml", "out": "suite"},
     "tune": {"command": "true"},
+    "pipeline": {"file": "pipeline.toml"},
     "place": {"policy": "compact"},
     "where": {"command": "true"},
 }

@@ -148,7 +148,9 @@ def _memory(content: Buffer = b"") -> BinaryIO:
 def _ended_with(code: int) -> str:
     if code >= 0:
         return f"ended with {code}"
-    return f"was ended by {signal.Signals(-code).name}" if -code in {*signal.Signals} else f"was ended by signal {-code}"
+    return (
+        f"was ended by {signal.Signals(-code).name}" if -code in {*signal.Signals} else f"was ended by signal {-code}"
+    )
 
 
 class Python(Worker):
