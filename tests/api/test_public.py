@@ -74,6 +74,7 @@ def test_answers_are_typed() -> None:
         "study": nodewise.StudyVerdict,
         "submit": nodewise.Submitted,
         "suite": nodewise.SuiteVerdict,
+        "pipeline": nodewise.PipelineResult,
         "place": nodewise.PlaceOutput,
         "where": nodewise.WhereOutput,
     }

@@ -227,6 +227,21 @@ def test_a_suite_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None
     assert _got(tmp_path)[0]["words"] == WORDS
 
 
+def test_a_pipeline_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    pytest.importorskip("nodewise_transport", reason="messages are those of nodewise-transport")
+    (tmp_path / "p.toml").write_text(
+        "[device.source]\nkind = 'generator'\nsize = '1KB'\ncount = 3\n"
+        f"[device.app]\nkind = 'command'\nrun = {json.dumps(f'{app} {shlex.join(WORDS)} fail')}\n"
+        "[device.out]\nkind = 'discard'\n"
+        "[channel.raw]\nfrom = 'source'\nto = 'app'\n[channel.made]\nfrom = 'app'\nto = 'out'\n"
+    )
+    _printed(nodewise("pipeline", "--check", "p.toml"))
+    assert "for message 0" in _printed(nodewise("pipeline", "--html", "p.html", "p.toml"), 1)
+    _printed(nodewise("pipeline", "--json", "p.toml"), 1)
+    assert _leaks(tmp_path, "p.toml") == []
+    assert _got(tmp_path)[0]["words"] == [*WORDS, "fail"]
+
+
 def test_a_script_names_variables_for_them(nodewise: Command, app: str, tmp_path: Path) -> None:
     for form in ("sh", "pbs-alps"):
         text = _printed(nodewise("script", "--for", form, *OPTIONS, "--", app, *WORDS))
