@@ -165,6 +165,25 @@ def test_what_sbatch_refuses_is_said_and_no_job_is_remembered(here: Path) -> Non
         assert done.returncode == 2 and why in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sleep 600 & wait\n", "sbatch does not answer: it took longer than 1 s"),
+        ("sleep 600 &\necho 7\n", "sbatch does not answer: it took longer than 1 s"),
+        ("head -c 30000000 /dev/zero | tr '\\0' x\n", "sbatch refuses the job: xxx"),
+    ],
+)
+def test_an_sbatch_that_does_not_end_or_says_too_much_is_one_message(
+    here: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr("nodewise.jobs.submission._ASK_S", 1.0)
+    (here / "bin" / "sbatch").write_text(f"#!/bin/sh\n{text}")
+    with pytest.raises(InputError) as caught:
+        submit(here / "x", "#!/bin/sh\n", [])
+    assert said.partition(":")[2] in caught.value.what and len(caught.value.what) < 1000
+    assert not list(here.rglob(JOB))
+
+
 def test_options_of_sbatch_are_distinguished_from_a_program() -> None:
     assert read_options("") == ()
     assert read_options("partition=long time=4:00:00 comment='a b' hold") == (

@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, StoreError, UnavailableError
 from nodewise.base.files import make_directory, store_error, write_whole
 from nodewise.base.shapes import fit
 from nodewise.base.words import split_words
+from nodewise.runner.commands import run_whole
 from nodewise.runner.launch import quoted, quoted_line
 
 #: The files that belong to an experiment's job, in its directory: which job it is, and what it printed.
@@ -27,6 +28,10 @@ JOB, LOG = "job.json", "job.log"
 #: The command that hands in any experiment.
 SUBMIT = "submit"
 _ASK_S = 60.0
+#: Characters shown of what it says.
+_MOST_SAID = 500
+#: A command whose input is what an open file holds.
+_GIVEN = 'exec "$@" </proc/self/fd/"$0"'
 #: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
 _BEFORE_END_S = 60
 #: Stands for the number of a task in a path, quoted as every path that a shell would read otherwise.
@@ -185,7 +190,7 @@ def submit(folder: Path, text: str, options: Sequence[str], array: Array | None 
         done = _said(command, text.encode(errors="surrogateescape"))
         number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
         if done.returncode or number is None:
-            said = (done.stderr or done.stdout).strip()
+            said = (done.stderr or done.stdout).strip()[-_MOST_SAID:]
             raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='partition=long'")
         job: _Stored = {"id": int(number[1])}
         write_whole(folder / JOB, json.dumps(job))
@@ -240,8 +245,17 @@ class _Said:
 
 def _said(words: Sequence[str], given: bytes = b"") -> _Said:
     """What a command of Slurm says, which is given that much input. Raises InputError where it does not end, or is not there."""
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=_ASK_S, check=False, input=given)
-    except (OSError, subprocess.SubprocessError) as problem:
-        raise InputError(f"{words[0]} does not answer: {problem}", "see whether Slurm runs: sinfo") from problem
-    return _Said(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    with os.fdopen(os.memfd_create("given"), "wb") as file:
+        file.write(given)
+        file.flush()
+        try:
+            # what it leaves running may have its output open for ever
+            done = run_whole(("/bin/sh", "-c", _GIVEN, str(file.fileno()), *words), _ASK_S, pass_fds=(file.fileno(),))
+        except (OSError, subprocess.SubprocessError) as problem:
+            why = (
+                f"it took longer than {_ASK_S:.0f} s"
+                if isinstance(problem, subprocess.TimeoutExpired)
+                else str(problem)
+            )
+            raise InputError(f"{words[0]} does not answer: {why}", "see whether Slurm runs: sinfo") from problem
+    return _Said(done.returncode, done.stdout, done.stderr)
