@@ -30,7 +30,8 @@ def _signs(entries: list[Entry]) -> list[str]:
     for entry in entries:
         made += [",", *"!" * entry.removed, "{"]
         for i, one in enumerate(entry.members):
-            made += [*"," * (i > 0), *"!" * one.excluded, str(one.start), *_repeated(one.count, one.stride)]
+            # no blank may stand between these two
+            made += [*[("," if i else "") + "!" * one.excluded], str(one.start), *_repeated(one.count, one.stride)]
         made += ["}", *_repeated(entry.count, entry.stride)]
     return made[1:]
 
@@ -49,6 +50,12 @@ def test_a_list_of_places_is_read_as_it_is_written_whatever_blanks_it_has(
             read_gnu_places(text[:-1])
     with pytest.raises(InputError, match="expected ',', ':' or the end, found '}'"):
         read_gnu_places(text + "}")
+
+
+def test_a_blank_between_a_comma_and_what_is_left_out_is_refused() -> None:
+    with pytest.raises(InputError, match="column 7: expected '!' without a blank before it"):
+        read_gnu_places("{0:2, !0}")
+    assert read_gnu_places("{ ! 0 , 0:2}, ! {1}") == read_gnu_places("{!0,0:2},!{1}")
 
 
 @given(st.sampled_from(sorted(KINDS)), st.none() | st.integers(0, 2**64 - 1), st.data())

@@ -147,6 +147,7 @@ def _entry(scanner: Scanner) -> Entry:
     removed = scanner.take("!")
     members: list[Members] = []
     if scanner.take("{"):
+        scanner.skip_space()
         while True:
             members.append(_members(scanner))
             if scanner.take("}"):
@@ -168,7 +169,10 @@ def _entry(scanner: Scanner) -> Entry:
 
 
 def _members(scanner: Scanner) -> Members:
-    excluded = scanner.take("!")
+    # behind a comma it has to stand at once
+    excluded = scanner.text[scanner.at : scanner.at + 1] == "!" and scanner.take("!")
+    if not excluded and scanner.peek() == "!":
+        raise scanner.error("'!' without a blank before it")
     first = _number(scanner, "a processor's number")
     count, stride = 1, 1
     if scanner.take(":"):
