@@ -19,6 +19,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from nodewise.pipelines.leftovers import remove_left_in_shared_memory
 from nodewise.runner.guarded import adopt, end_all
 
 _PR_SET_PDEATHSIG = 1
@@ -39,8 +40,7 @@ def main() -> None:
         os.close(1)
         with suppress(ChildProcessError):
             os.waitpid(child, 0)
-        end_all(0.0)
-        os._exit(0)
+        _end()
     adopt(True)
     ended, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -66,8 +66,13 @@ def main() -> None:
     except BrokenPipeError:
         return
     finally:
-        end_all(0.0)
-        os._exit(0)
+        _end()
+
+
+def _end() -> None:
+    end_all(0.0)
+    remove_left_in_shared_memory()
+    os._exit(0)
 
 
 def _start(part: dict[str, Any], descriptor: int) -> subprocess.Popen[bytes]:

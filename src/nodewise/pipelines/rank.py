@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import nodewise
-from nodewise.base.errors import NodewiseError
+from nodewise.base.errors import NodewiseError, ProgramError
 from nodewise.pipelines.hosted import Hosted
 from nodewise.pipelines.page import ASKED, Page
 from nodewise.pipelines.wire import KEY, LostError, Wire, connected
@@ -83,6 +83,7 @@ class _Rank:
         self._words: list[tuple[int, int]] = []
         self._texts: dict[int, str] = {}
         self._told_of_end = False
+        self._above = os.getppid()
 
     def run(self) -> None:
         """Until the one above is gone, or says so."""
@@ -100,6 +101,9 @@ class _Rank:
             while True:
                 waited: list[Wire | Hosted] = [self._wire, *([self._hosted] if self._hosted else [])]
                 ready = select.select(waited, [], [], _TELL_S)[0]
+                # a launcher does not always see that what it started ranks by was killed
+                if os.getppid() != self._above:
+                    raise ProgramError("what started it is gone")
                 if self._wire in ready and not self._obey(self._wire.receive()[0]):
                     return
                 self._tell(self._hosted.ended(0.0) if self._hosted in ready and self._hosted else [])
