@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -49,3 +50,28 @@ def test_an_output_that_was_left_not_waiting_is_waited_for(tmp_path: Path) -> No
         with open(end, "rb") as reading:  # noqa: PTH123 - a descriptor
             read = reading.read()
     assert nodewise.returncode == 0 and len(read) > held and json.loads(read)
+
+
+def test_an_end_is_not_kept_up_by_who_does_not_read(tmp_path: Path) -> None:
+    end, given = os.pipe()
+    held = fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(given, b"x" * held)
+    with subprocess.Popen(
+        (*NODEWISE, "compare", "--budget", "30s", "sleep 0.01", "sleep 0.02"),
+        cwd=tmp_path,
+        stdout=given,
+        stderr=given,
+        env={**os.environ, "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+    ) as nodewise:
+        try:
+            samples = "nodewise-experiments/*/samples.jsonl"
+            until = time.monotonic() + 20
+            # it waits to write of its progress by now, or soon
+            while not any(path.stat().st_size for path in tmp_path.glob(samples)) and time.monotonic() < until:
+                time.sleep(0.05)
+            nodewise.send_signal(signal.SIGINT)
+            assert nodewise.wait(20) == 130
+        finally:
+            nodewise.kill()
+            os.close(given)
+            os.close(end)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from nodewise.api.options import choose_run
 from nodewise.api.suite_check import check_cases
 from nodewise.api.suite_file import Case, Suite, find_suite, read_suite, this_host
 from nodewise.base.errors import InputError, NodewiseError, StoreError
+from nodewise.base.files import alone_in
 from nodewise.experiments.contenders import make_contenders
 from nodewise.experiments.progress import Note, Progress
 from nodewise.runner.launcher import RunOptions
@@ -52,6 +54,28 @@ def run_suite(
     be kept, and KeyboardInterrupt on Ctrl-C.
     """
     check_cases(suite, cases)
+    # whoever goes on with it at the same time would find one command or another taken
+    taken = f"another nodewise is writing to {out}", "wait for it, or choose another directory with --out"
+    with alone_in(out, *taken) if resume else nullcontext():
+        return _run(
+            suite, cases, out, baseline, any_machine, threshold, accept_disturbed, resume, asked, progress, note, each
+        )
+
+
+def _run(
+    suite: Suite,
+    cases: Sequence[Case],
+    out: Path,
+    baseline: Path | None,
+    any_machine: bool,
+    threshold: Share | None,
+    accept_disturbed: bool,
+    resume: bool,
+    asked: Sequence[str],
+    progress: Callable[[Progress], None],
+    note: Notify,
+    each: Callable[[SuiteRow], None],
+) -> SuiteVerdict:
     host = this_host()
     mine = [case for case in cases if case.is_for(host)]
     if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):

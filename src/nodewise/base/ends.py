@@ -48,6 +48,13 @@ class _Telling:
 
 
 _telling = _Telling()
+#: Whether this process was asked to end.
+_asked_to_end = False
+
+
+def asked_to_end() -> bool:
+    """Whether an end was asked for, of the command that runs: what it still says is not to be waited for long."""
+    return _asked_to_end
 
 
 def tell_first(answered: Callable[[], bool]) -> None:
@@ -70,11 +77,15 @@ def ended_like_ctrl_c() -> Iterator[None]:
     What comes within a tenth of a second of another is the same request: a closing terminal and a batch system send
     several, and the second would break off what answers the first.
     """
+    global _asked_to_end  # noqa: PLW0603 - a process has one end
     last = float("-inf")
+    _asked_to_end = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        global _asked_to_end  # noqa: PLW0603
         nonlocal last
         now = time.monotonic()
+        _asked_to_end = True
         if now - last < _AT_ONCE_S and not _telling.late:
             return
         last = now

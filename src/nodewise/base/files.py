@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-from nodewise.base.errors import StoreError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.escaping import SHOWN
 from nodewise.base.late import late
 
@@ -60,6 +62,23 @@ def make_directory(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise store_error(path, problem) from problem
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, what: str, hint: str) -> Iterator[None]:
+    """No other process comes here with this folder meanwhile. Raises InputError, which says `what` and `hint`, where one has; StoreError."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as problem:
+        raise store_error(folder, problem) from problem
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise InputError(what, hint) from problem
+        yield
+    finally:
+        os.close(file)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

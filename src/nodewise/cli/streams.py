@@ -6,10 +6,12 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from nodewise.base.ends import asked_to_end
 from nodewise.base.escaping import SHOWN
 
 if TYPE_CHECKING:
@@ -19,15 +21,33 @@ if TYPE_CHECKING:
 _UNHEARD = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
+#: How long whoever reads may take no more, once an end was asked for, in seconds.
+_LAST_S = 2.0
+
+
 class _Patient(io.FileIO):
-    """Waits where a program that was run has left the stream, which it shares, as one that does not."""
+    """Waits where a program that was run has left the stream, which it shares, as one that does not; and not for long at the end."""
+
+    _given_up = False
 
     def write(self, data: ReadableBuffer, /) -> int:
         """See `io.RawIOBase.write`."""
+        if asked_to_end():
+            # a pipe that is said to have room has it for this much
+            return len(memoryview(data)) if self._is_stuck() else self._written(memoryview(data)[: select.PIPE_BUF])
+        return self._written(data)
+
+    def _is_stuck(self) -> bool:
+        waiting = select.poll()
+        waiting.register(self.fileno(), select.POLLOUT)
+        self._given_up = self._given_up or not waiting.poll(_LAST_S * 1000)
+        return self._given_up
+
+    def _written(self, data: ReadableBuffer) -> int:
         written: int | None = super().write(data)
         if written is None:
             os.set_blocking(self.fileno(), True)
-            written = super().write(data)
+            return super().write(data)
         return written
 
 

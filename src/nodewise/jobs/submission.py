@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError, StoreError, UnavailableError
-from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.files import alone_in, make_directory, write_whole
 from nodewise.base.shapes import fit
 from nodewise.base.words import split_words
 from nodewise.runner.commands import run_whole
@@ -28,6 +27,14 @@ JOB, LOG = "job.json", "job.log"
 #: The command that hands in any experiment.
 SUBMIT = "submit"
 _ASK_S = 60.0
+#: Options of sbatch that are not to be given, and what is said besides.
+_OWN = {
+    "output": f"; the log is {LOG} in the experiment's folder",
+    "array": ": --array 8%2 says it",
+    "parsable": "",
+    "wrap": ": the program stands behind --",
+    "test-only": "",
+}
 #: Characters shown of what it says.
 _MOST_SAID = 500
 #: A command whose input is what an open file holds.
@@ -134,6 +141,8 @@ def read_options(text: str) -> tuple[str, ...]:
             "write --submit -- before the program, or its options by their long names: "
             "--submit='partition=long time=4:00:00'",
         )
+    if own := [name for word in words if (name := word.partition("=")[0]) in _OWN]:
+        raise InputError(f"--submit {text!r}: nodewise sets {own[0]} itself", "leave it out" + _OWN[own[0]])
     return tuple(f"--{word}" for word in words)
 
 
@@ -175,26 +184,49 @@ def submit(folder: Path, text: str, options: Sequence[str], array: Array | None 
         raise UnavailableError(
             "there is no sbatch here, which hands jobs to Slurm", "submit on a node that has it (package slurm-client)"
         )
+    new = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+    tasks = [task_folder(folder, task) for task in range(1, 1 + (array.tasks if array is not None else 0))]
     make_directory(folder)
-    with _only_one(folder):
-        if (before := queued(folder)) is not None:
-            raise InputError(
-                f"job {before} of {folder} is queued or runs",
-                f"wait for it, or end it: scancel {before}; --submit again goes on then",
-            )
-        # "%" begins what sbatch fills in; the script is Slurm's alone, as there may be secrets in what was typed
-        log = str(folder).replace("%", "%%") + ("/" if array is None else "/task-%a/") + LOG
-        command = (sbatch, "--parsable", f"--output={log}", *([] if array is None else [array.option]), *options)
-        for task in range(1, 1 + (array.tasks if array is not None else 0)):
-            make_directory(task_folder(folder, task))
-        done = _said(command, text.encode(errors="surrogateescape"))
-        number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
-        if done.returncode or number is None:
-            said = (done.stderr or done.stdout).strip()[-_MOST_SAID:]
-            raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='partition=long'")
-        job: _Stored = {"id": int(number[1])}
-        write_whole(folder / JOB, json.dumps(job))
-        return job["id"]
+    try:
+        with alone_in(folder, f"another nodewise is at work in {folder}", "one is enough"):
+            if (before := queued(folder)) is not None:
+                raise InputError(
+                    f"job {before} of {folder} is queued or runs",
+                    f"wait for it, or end it: scancel {before}; --submit again goes on then",
+                )
+            new = [*(task for task in tasks if not task.exists()), *new]
+            for task in tasks:
+                make_directory(task)
+            job: _Stored = {"id": _handed_in(sbatch, folder, text, options, array)}
+            write_whole(folder / JOB, json.dumps(job))
+            return job["id"]
+    except InputError:
+        # what was made for the job is empty
+        for path in new:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _handed_in(sbatch: str, folder: Path, text: str, options: Sequence[str], array: Array | None) -> int:
+    """The number of the job that Slurm makes of a script. Raises InputError."""
+    # "%" begins what sbatch fills in; the script is Slurm's alone, as there may be secrets in what was typed
+    log = str(folder).replace("%", "%%") + ("/" if array is None else "/task-%a/") + LOG
+    command = (sbatch, "--parsable", f"--output={log}", *([] if array is None else [array.option]), *options)
+    done = _said(command, text.encode(errors="surrogateescape"))
+    said = (done.stderr or done.stdout).strip()[-_MOST_SAID:]
+    if done.returncode:
+        end = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+        why = said or f"it ended with {end}, and said nothing"
+        raise InputError(f"sbatch refuses the job: {why}", "further options of sbatch: --submit='partition=long'")
+    # a site's own sbatch may say more before it
+    number = re.search(r"^(?:Submitted batch job )?(\d{1,18})(?:;\S+)?\s*\Z", done.stdout, re.MULTILINE)
+    if number is None:
+        raise InputError(
+            f"sbatch ended well, and its last line is no number of a job: {said or 'it said nothing'}",
+            "see squeue --me: where the job is there, it runs, and is not remembered here",
+        )
+    return int(number[1])
 
 
 def queued(folder: Path) -> int | None:
@@ -217,23 +249,6 @@ def queued(folder: Path) -> int | None:
         )
     states = done.stdout.split()
     return job["id"] if any(state not in _OVER for state in states) else None
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Nobody else submits this experiment meanwhile. Raises InputError, StoreError."""
-    try:
-        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as problem:
-        raise store_error(folder, problem) from problem
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            raise InputError(f"{folder} is being submitted by another nodewise", "one is enough") from problem
-        yield
-    finally:
-        os.close(file)
 
 
 @dataclass(frozen=True)
