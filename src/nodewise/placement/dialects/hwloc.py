@@ -38,7 +38,7 @@ _LOCATION = late(r"[~^x]?(?:0x|(?:all|root)$|[a-z]\w*(?:\[[^\]]*\])?:)|(?:bind|i
 #: Names that may be cut short.
 _CUT = ("machine", "numanode", "node", "package", "socket", "die", "core", "pu")
 _KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1cache, core, pu)"
-_INDEXES = late(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
+_INDEXES = late(r"(all|odd|even)(?![A-Za-z])")
 
 
 #: Options of hwloc-bind that leave the sets as they are.
@@ -204,11 +204,14 @@ def _pick(
     scanner: Scanner, choices: list[tuple[int, tuple[int, ...]]], physical: bool, word: str
 ) -> tuple[list[tuple[int, ...]], list[int]]:
     """What `X`, `X-Y`, `X-`, `X:N` (which goes round), `all`, `odd` or `even` names, and the indexes that are not there."""
+    # of several with one number of the system's, as cores of two packages may have, the first is meant
+    named = dict(reversed(choices)) if physical else dict(enumerate(pus for _, pus in choices))
     match = _INDEXES.match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
-        step = {"all": slice(None), "odd": slice(1, None, 2), "even": slice(0, None, 2)}[match[1].lower()]
-        return [pus for _, pus in choices[step]], []
+        # counted up to how many there are, whatever their numbers
+        wanted = [*range(match[1] == "odd", len(choices), 1 if match[1] == "all" else 2)]
+        return [named[n] for n in wanted if n in named], [n for n in wanted if n not in named]
     start = scanner.at
     first = scanner.number(f"the index of {word}, all, odd or even")
     following = scanner.text[scanner.at : scanner.at + 1]
@@ -227,7 +230,6 @@ def _pick(
         # one that begins past the end begins at the start
         begin = first if first < len(choices) else 0
         wanted = [(begin + i) % len(choices) for i in range(min(count, len(choices)))]
-    named = dict(choices) if physical else dict(enumerate(pus for _, pus in choices))
     return [named[n] for n in wanted if n in named], [n for n in wanted if n not in named]
 
 
