@@ -64,6 +64,7 @@ def test_open_mpi_4_numbers_ranks_over_nodes():
         ("--map-by ppr:x:socket", 2, "ppr"),
         ("--map-by socket:pe=x", 2, "PE"),
         ("--map-by pear", 2, "'pear' is not known"),
+        ("--map-by seq", 2, "seq bears on placement, and what it does is not modelled"),
         ("--map-by core:PEAR", 2, "no modifier"),
         *((f"--map-by {other}", 2, "is not known") for other in ("board", "package", "machine")),
         *((f"--map-by socket:{other}", 2, "no modifier") for other in ("HWTCPUS", "INHERIT", "NOLOCAL", "SPAN:PE=2")),

@@ -66,6 +66,7 @@ def test_what_open_mpi_5_does_otherwise(text, expected):
         ("--map-by node --rank-by fill", "mapped by node"),
         ("--bind-to hwthread", "room for 0"),
         ("--map-by board", "'board' is not known"),
+        ("--map-by rankfile:file=x", "rankfile bears on placement, and what it does is not modelled"),
         ("--map-by core -N 4", "ppr:4:node"),
         ("--map-by core:OVERSUBSCRIBE:NOOVERSUBSCRIBE", "contradict"),
     ],

@@ -61,6 +61,8 @@ BESIDE = Beside(
     own=("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_"),
 )
 
+#: What ranks may be mapped by besides: a file, or how near a device is.
+FROM_ELSEWHERE = ("rankfile", "seq", "dist", "mindist")
 #: What names hosts and their slots.
 HOSTS = {
     **dict.fromkeys([*_either("host").split(), "-H"], "hosts"),

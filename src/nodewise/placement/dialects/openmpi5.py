@@ -13,7 +13,7 @@ from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, options_and_notes, whole
 from nodewise.placement.objects import objects
-from nodewise.placement.open_mpi_options import BESIDE, HOSTS, on_hosts, on_one_node
+from nodewise.placement.open_mpi_options import BESIDE, FROM_ELSEWHERE, HOSTS, on_hosts, on_one_node
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
 from nodewise.placement.rank_file import host_words, rank_file
@@ -181,6 +181,11 @@ def _meant(option: str, text: str, words: Mapping[str, str], longer: bool = True
         return words["package"]
     found = next((one for one in words if text and (one.startswith(text) or (longer and text.startswith(one)))), None)
     if found is None:
+        if option == "--map-by" and text in FROM_ELSEWHERE:
+            raise InputError(
+                f"mpirun: --map-by {text} bears on placement, and what it does is not modelled",
+                "leave it out to see the placement of the other options",
+            )
         unknown = "" if " " in option else " is not known"
         raise InputError(f"mpirun: {option} {text!r}{unknown}", f"known are: {', '.join(words)}")
     return words[found]
