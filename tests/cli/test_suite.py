@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nodewise suite`: the file, what it refuses, and the runs."""
 
+import fcntl
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -241,6 +243,19 @@ def test_one_that_was_cut_off_goes_on(nodewise: Command, project: Path) -> None:
     whole = project / "kept" / "nap_s=0.01" / "samples.jsonl"
     assert whole.read_bytes() == before[whole]
     assert half.read_text().splitlines()[:3] == before[half].decode().splitlines()[:3]
+
+
+def test_only_one_goes_on_with_it(nodewise: Command, project: Path) -> None:
+    """Two would each find one command or another taken, and both fail."""
+    rows(nodewise, "--out", "kept", "nap")
+    at_work = os.open(project / "kept", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(at_work, fcntl.LOCK_EX)
+        done = nodewise("suite", "run", "--resume", "kept", "nap")
+    finally:
+        os.close(at_work)
+    assert done.returncode == 2 and f"another nodewise is writing to {project / 'kept'}" in done.stderr
+    assert nodewise("suite", "run", "--resume", "kept", "nap").returncode == 0
 
 
 def test_a_suite_that_is_not_there_cannot_go_on(nodewise: Command, project: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import nodewise as public
 from nodewise.base.errors import InputError
-from nodewise.jobs.submission import JOB, LOG, job_text, queued, read_options, submit
+from nodewise.jobs.submission import JOB, LOG, Array, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
 
@@ -182,6 +182,47 @@ def test_an_sbatch_that_does_not_end_or_says_too_much_is_one_message(
         submit(here / "x", "#!/bin/sh\n", [])
     assert said.partition(":")[2] in caught.value.what and len(caught.value.what) < 1000
     assert not list(here.rglob(JOB))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("echo 12", 12),
+        ("echo '12;cluster'", 12),
+        ("echo Submitted batch job 12", 12),
+        ("echo Welcome; echo 12", 12),
+    ],
+)
+def test_the_number_of_a_job_is_found_in_what_a_site_says_around_it(here: Path, text: str, number: int) -> None:
+    (here / "bin" / "sbatch").write_text(f"#!/bin/sh\n{text}\n")
+    assert submit(here / "x", "#!/bin/sh\n", []) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("echo thank you", "sbatch ended well, and its last line is no number of a job: thank you"),
+        ("exit 0", "its last line is no number of a job: it said nothing"),
+        ("exit 255", "sbatch refuses the job: it ended with exit code 255, and said nothing"),
+        ("kill -9 $$", "sbatch refuses the job: it ended with signal 9, and said nothing"),
+    ],
+)
+def test_a_job_that_is_none_leaves_no_folder(here: Path, text: str, said: str) -> None:
+    (here / "bin" / "sbatch").write_text(f"#!/bin/sh\n{text}\n")
+    for array in (None, Array(3, None)):
+        with pytest.raises(InputError) as caught:
+            submit(here / "new" / "x", "#!/bin/sh\n", [], array)
+        assert said in caught.value.what and not (here / "new").exists()
+    (here / "old").mkdir()
+    with pytest.raises(InputError):
+        submit(here / "old", "#!/bin/sh\n", [])
+    assert (here / "old").exists()
+
+
+@pytest.mark.parametrize("text", ["output=/x", "time=1:00 wrap=touch", "array=1-3", "time=1 parsable"])
+def test_options_that_nodewise_sets_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"nodewise sets (output|wrap|array|parsable) itself"):
+        read_options(text)
 
 
 def test_options_of_sbatch_are_distinguished_from_a_program() -> None:
