@@ -57,64 +57,45 @@ def run_suite(
     # whoever goes on with it at the same time would find one command or another taken
     taken = f"another nodewise is writing to {out}", "wait for it, or choose another directory with --out"
     with alone_in(out, *taken) if resume else nullcontext():
-        return _run(
-            suite, cases, out, baseline, any_machine, threshold, accept_disturbed, resume, asked, progress, note, each
-        )
-
-
-def _run(
-    suite: Suite,
-    cases: Sequence[Case],
-    out: Path,
-    baseline: Path | None,
-    any_machine: bool,
-    threshold: Share | None,
-    accept_disturbed: bool,
-    resume: bool,
-    asked: Sequence[str],
-    progress: Callable[[Progress], None],
-    note: Notify,
-    each: Callable[[SuiteRow], None],
-) -> SuiteVerdict:
-    host = this_host()
-    mine = [case for case in cases if case.is_for(host)]
-    if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):
-        raise InputError(
-            f"{baseline} holds none of these commands", "name the folder that an earlier `suite run` printed"
-        )
-    built: dict[tuple[str, str], str] = {}
-    rows = []
-    for case in mine:
-        note(Note("note", f"{case.name}: {case.command}"))
-        before = None if baseline is None else baseline / case.folder
-        why = "" if before is None or before.is_dir() else "it was not measured then"
-        error, verdict, gate = _built(case, built), None, None
-        if not error:
-            try:
-                verdict, gate = _measured(
-                    case,
-                    out / case.folder,
-                    before if before is not None and before.is_dir() else None,
-                    any_machine,
-                    threshold,
-                    accept_disturbed,
-                    resume and (out / case.folder / "question.json").exists(),
-                    asked,
-                    progress,
-                    note,
-                )
-            except StoreError:
-                # it would be no better for those that follow
-                raise
-            except NodewiseError as problem:
-                error = problem.what
-        rows.append(_row(case, out / case.folder, verdict, gate, error, why))
-        each(rows[-1])
-        if verdict is not None:
-            unless_interrupted(verdict.stopped, out)
-    left_out = tuple(case.name for case in cases if case not in mine)
-    limit = gate.threshold if mine and gate is not None else None
-    return SuiteVerdict("suite", str(suite.file), tuple(rows), left_out, limit)
+        host = this_host()
+        mine = [case for case in cases if case.is_for(host)]
+        if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):
+            raise InputError(
+                f"{baseline} holds none of these commands", "name the folder that an earlier `suite run` printed"
+            )
+        built: dict[tuple[str, str], str] = {}
+        rows = []
+        for case in mine:
+            note(Note("note", f"{case.name}: {case.command}"))
+            before = None if baseline is None else baseline / case.folder
+            why = "" if before is None or before.is_dir() else "it was not measured then"
+            error, verdict, gate = _built(case, built), None, None
+            if not error:
+                try:
+                    verdict, gate = _measured(
+                        case,
+                        out / case.folder,
+                        before if before is not None and before.is_dir() else None,
+                        any_machine,
+                        threshold,
+                        accept_disturbed,
+                        resume and (out / case.folder / "question.json").exists(),
+                        asked,
+                        progress,
+                        note,
+                    )
+                except StoreError:
+                    # it would be no better for those that follow
+                    raise
+                except NodewiseError as problem:
+                    error = problem.what
+            rows.append(_row(case, out / case.folder, verdict, gate, error, why))
+            each(rows[-1])
+            if verdict is not None:
+                unless_interrupted(verdict.stopped, out)
+        left_out = tuple(case.name for case in cases if case not in mine)
+        limit = gate.threshold if mine and gate is not None else None
+        return SuiteVerdict("suite", str(suite.file), tuple(rows), left_out, limit)
 
 
 def _measured(
