@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import io
 import os
 import re
@@ -28,6 +29,8 @@ _CLONE_NEWNS = 0x20000
 _PATIENCE_S = 8.0
 #: A traceback through nodewise; a program may print its own.
 _OWN_TRACEBACK = re.compile(r'File "[^"]*nodewise/[^"]*\.py"')
+#: Has a copy of this process write where it is; nodewise itself knows nothing of this signal.
+_WHERE = signal.SIGRTMIN + 7
 #: An exception that passed all of nodewise's own handlers.
 ESCAPED = 71
 #: The kinds of findings, as the campaign's last line names them.
@@ -57,7 +60,7 @@ class Ended:
         """What is wrong with it by itself."""
         shown = f"nodewise {' '.join(map(repr, self.words))}: exit code {self.code}: {self.error[-600:]}"
         if self.code is None:
-            return [Finding(LONG, shown)]
+            return [Finding(LONG, f"{shown}\n{self.error[-4000:]}")]
         broken = _OWN_TRACEBACK.search(self.error) or "a defect in nodewise" in self.error
         if self.code in (ExitCode.DEFECT, ESCAPED) or broken:
             return [Finding(DEFECT, shown)]
@@ -77,6 +80,7 @@ class Running:
         self, words: Sequence[str], cwd: Path, environment: Mapping[str, str], whole: bool, out: Path | None = None
     ):
         self.words = tuple(words)
+        self._whole = whole
         self._out, self._error = out or cwd.parent / "out", cwd.parent / "error"
         with self._out.open("wb") as said, self._error.open("wb") as error:
             if whole:
@@ -104,6 +108,9 @@ class Running:
             time.sleep(0.0 if ended[0] else 0.003)
         code = os.waitstatus_to_exitcode(ended[1]) if ended[0] else None
         if code is None:
+            if not self._whole:
+                self.send(_WHERE)
+                time.sleep(0.5)
             self.send(signal.SIGKILL)
             os.waitpid(self.pid, 0)
         out = "" if self._out.is_char_device() else self._out.read_text(errors="replace")
@@ -125,6 +132,7 @@ def _become(words: Sequence[str], cwd: Path, environment: Mapping[str, str], out
             os.dup2(nothing.fileno(), 0)
         os.dup2(out, 1)
         os.dup2(error, 2)
+        faulthandler.register(_WHERE, file=2)
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
         sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), line_buffering=True)
         os.chdir(cwd)
