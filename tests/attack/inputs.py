@@ -261,6 +261,7 @@ _VARIABLES = (
         "HWLOC_SYNTHETIC",
     ),
 )
+_DRAWING = ("--svg", "--png", "--pdf")
 _EXAMPLE = re.compile(r"(?:such as|as|:)\s+'?([^',]*[^', .])")
 #: Commands that start programs take longest, and so come least;
 # a server goes on until it is ended, and a cluster may be near
@@ -291,9 +292,10 @@ def attack(dice: random.Random, place: Place) -> list[Finding]:
     """One command line, carried out in this process."""
     here = _furnished(place)
     words, variables = made_up(dice)
-    if words[:1] == ["place"] and "--" in words:
-        # it becomes the program
-        ended = place.start(words, here).wait(30, tuple(range(-64, 256)))
+    becomes = words[:1] == ["place"] and "--" in words
+    if becomes or any(word.partition("=")[0] in _DRAWING for word in words):
+        # it becomes the program; or it draws with an engine of many threads, of which copies of this process would have none
+        ended = place.start(words, here).wait(30, tuple(range(-64, 256)) if becomes else (0, 1, 2, 3))
         return [Finding(f.kind, f"{_shown(words, {})}: {f.what}") for f in ended.judged()]
     before, typed = Path.cwd(), dict(os.environ)
     os.chdir(here)

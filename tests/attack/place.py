@@ -80,7 +80,8 @@ class Running:
         self, words: Sequence[str], cwd: Path, environment: Mapping[str, str], whole: bool, out: Path | None = None
     ):
         self.words = tuple(words)
-        self._whole = whole
+        # a copy has none of this process's other threads, and would wait for what they hold
+        self._whole = whole = whole or len(list(Path("/proc/self/task").iterdir())) > 1
         self._out, self._error = out or cwd.parent / "out", cwd.parent / "error"
         with self._out.open("wb") as said, self._error.open("wb") as error:
             if whole:

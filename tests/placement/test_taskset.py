@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """taskset's texts: which word of a line is meant, and where what is wrong stands."""
 
+from dataclasses import replace
+
 import pytest
 
+from nodewise.api.place import place
 from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.machine.sources import restrict
+from nodewise.placement.dialects.hwloc import read_hwloc
 from nodewise.placement.dialects.taskset import read_taskset, write_taskset
 from tests.placement.test_dialects import LIKWID, synthetic
 
@@ -57,3 +63,32 @@ def test_a_list_without_its_flag_is_offered_with_it(meant: str) -> None:
 def test_what_is_written_has_the_number_of_threads() -> None:
     rendering = write_taskset(synthetic(LIKWID), [(0, 1, 2, 5)] * 3)
     assert rendering.words == ("taskset", "-c", "0-2,5") and rendering.env == {"OMP_NUM_THREADS": "3"}
+
+
+def _held(*, cpuset: tuple[int, ...]) -> Machine:
+    """A machine of eight processors, of which this process is held to the first two."""
+    there = synthetic(LIKWID)
+    return replace(there, limits=replace(there.limits, processors=(0, 1), cpuset=cpuset))
+
+
+@pytest.mark.parametrize(("text", "dialect"), [("-c 1-4", "taskset"), ("pu:1-4", "hwloc")])
+def test_a_mask_set_anew_goes_as_far_as_the_cpuset(text: str, dialect: str) -> None:
+    machine = _held(cpuset=(0, 1, 2, 3))
+    placed = place(machine=machine, threads=3, **{dialect: text})
+    asked = set(read_taskset(machine, text)[0]) if dialect == "taskset" else set(read_hwloc(machine, text)[0])
+    assert asked <= {0, 1, 2, 3} and asked - {0, 1} and placed.mask == tuple(sorted(asked))
+    assert any("goes beyond what this process is held to" in note for note in placed.notes)
+    # nobody is to share what is not shared
+    assert "mask narrower than plan" not in placed.traps
+    launch = placed.launch()
+    assert launch is not None and launch.words[:2] == ("taskset", "-c")
+    # what others write starts within that mask, what sets one itself needs none
+    assert placed.render("numactl").words[:2] == ("taskset", "-c") and "numactl" in placed.render("numactl").words
+    assert placed.render(dialect).words.count("taskset") == (dialect == "taskset")
+
+
+def test_where_the_cpuset_is_not_known_or_all_is_said_to_be_allowed_it_does_not() -> None:
+    for machine in (_held(cpuset=()), _held(cpuset=(0, 1)), restrict(_held(cpuset=(0, 1, 2)), "0-1")):
+        assert place(machine=machine, threads=1, taskset="-c 1-4").zones == ((1,),)
+        with pytest.raises(InputError, match="allowed"):
+            place(machine=machine, taskset="-c 2-4")

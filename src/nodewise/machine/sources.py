@@ -247,7 +247,9 @@ def restrict(machine: Machine, allow: str) -> Machine:
                 f"{'this machine' if machine.live else machine.source} {reason} {noun} {format_processors(missing)}",
                 f"those that may be used are {format_processors(machine.limits.processors)}",
             )
-    return replace(machine, limits=replace(machine.limits, processors=wanted))
+    # what is not to be used, no mask widens to
+    cpuset = tuple(p for p in machine.limits.cpuset if p in set(wanted))
+    return replace(machine, limits=replace(machine.limits, processors=wanted, cpuset=cpuset))
 
 
 def load_machine(spec: str | None = None, allow: str | None = None) -> Machine:

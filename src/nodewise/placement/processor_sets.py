@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
@@ -19,6 +21,19 @@ def permitted(machine: Machine, asked: set[int], dialect: str) -> tuple[tuple[in
             f"allowed are {format_processors(machine.allowed)}",
         )
     return left, left_out(asked - set(left))
+
+
+def permitted_anew(machine: Machine, asked: set[int], dialect: str) -> tuple[tuple[int, ...], list[str]]:
+    """The same for what sets a mask of its own, wider than this process's where it asks so, as far as the cpuset, where that is known, has it."""
+    granted = replace(machine.limits, processors=machine.limits.cpuset or machine.limits.processors)
+    found, notes = permitted(replace(machine, limits=granted), asked, dialect)
+    beyond = set(found) - set(machine.allowed)
+    if beyond:
+        notes.append(
+            f"{dialect} goes beyond what this process is held to, by processor{'s' * (len(beyond) > 1)} {format_processors(beyond)}: "
+            "it does as far as the control group has them"
+        )
+    return found, notes
 
 
 def read_ranges(scanner: Scanner, strides: bool = True) -> set[int]:

@@ -70,6 +70,9 @@ def render(
         raise InputError(f"no name of a host: {odd!r}", "name hosts without blanks and line feeds")
     outside = set(placement.mask) - set(machine.allowed)
     if outside and not writer.outside:
+        if writer.write_process is not None and set(placement.mask) <= set(machine.limits.cpuset):
+            found = render(dialect, within(machine, placement.mask), placement, hosts, runtime, alone)
+            return found if writer.replaces else _widened(found, placement)
         raise NotExpressibleError(
             dialect,
             f"processors {format_processors(outside)} are outside of what this process may use, where threads are bound "
@@ -125,17 +128,19 @@ def _whole(dialect: str, machine: Machine, places: Places, written: Rendering, r
     return replace(written, notes=(*written.notes, *(one + way for one in cut)))
 
 
+def _widened(written: Rendering, placement: Placement) -> Rendering:
+    """What was written for a process that may use all of the placement's processors, where this one may not."""
+    return replace(written, words=("taskset", "-c", format_processors(placement.mask), *written.words))
+
+
 def launch_rendering(machine: Machine, placement: Placement, runtime: str = "") -> Rendering:
     """The placement of one process in the dialect that most programs read: OpenMP's own where it can express it."""
-    known = writers()
-    outside = not set(placement.mask) <= set(machine.allowed)
-    first = next(name for name in ("omp", *known) if known[name].outside or not outside)
-    try:
-        return render(first, machine, placement, runtime=runtime)
-    except NotExpressibleError:
-        if first != "omp":
-            raise
-        return render("kmp", machine, placement, runtime=runtime)
+    outside = not set(placement.mask) <= set(machine.limits.cpuset or machine.allowed)
+    names = [*(name for name, one in writers().items() if outside and one.outside), "omp"]
+    for name in names:
+        with suppress(NotExpressibleError):
+            return render(name, machine, placement, runtime=runtime)
+    return render("kmp", machine, placement, runtime=runtime)
 
 
 def _wrapper(of_ranks: Sequence[Rendering]) -> Rendering:

@@ -25,7 +25,7 @@ def find_traps(
         *_stacked(machine, placement, request),
         *_silenced(request.texts, request.runtime if request.runtime_named else ""),
         *_narrowed(request, placement),
-        *_too_few(machine, placement),
+        *_too_few(machine, placement, request),
         *_oversubscribed(machine, placement),
         *_layers(request, environment or {}),
         *_own(machine, placement, request, environment or {}),
@@ -120,11 +120,13 @@ def _narrowed(request: Request, placement: Placement) -> list[Trap]:
     ]
 
 
-def _too_few(machine: Machine, placement: Placement) -> list[Trap]:
+def _too_few(machine: Machine, placement: Placement, request: Request) -> list[Trap]:
     found = []
     allowed = set(machine.allowed)
     outside = {p for place in placement.places for p in place} - allowed
-    if outside:
+    # a mask that is set anew holds as far as the cpuset goes
+    anew = any(d.mask is not None and d.replaces for d in request.dialects())
+    if outside and not anew:
         found.append(
             Trap(
                 "mask narrower than plan",
@@ -133,7 +135,7 @@ def _too_few(machine: Machine, placement: Placement) -> list[Trap]:
                 "ask for the whole node, or plan with --allow",
             )
         )
-    elif len(allowed) < len(machine.pus) and placement.threads > len(allowed):
+    if not outside and len(allowed) < len(machine.pus) and placement.threads > len(allowed):
         found.append(
             Trap(
                 "mask narrower than plan",

@@ -12,7 +12,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.launcher_options import without_program
-from nodewise.placement.processor_sets import permitted
+from nodewise.placement.processor_sets import permitted_anew
 from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
 
@@ -95,7 +95,7 @@ def read_hwloc(machine: Machine, text: str) -> Mask:
     if "--membind" in found:
         memory = (_memory(machine, found["--membind"], policy, "--strict" in options),)
     lacks = _on_missing(missing, alone=not found.get("--cpubind", machine.pus))
-    left, notes = permitted(machine, found.get("--cpubind", set(machine.allowed) if memory else set()), "hwloc")
+    left, notes = permitted_anew(machine, found.get("--cpubind", set(machine.allowed) if memory else set()), "hwloc")
     if "--single" in options:
         left = left[:1]
     return Mask(left, [*lacks, *notes], memory)

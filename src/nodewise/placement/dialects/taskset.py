@@ -9,7 +9,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.launcher_options import without_program
-from nodewise.placement.processor_sets import permitted, read_ranges
+from nodewise.placement.processor_sets import permitted_anew, read_ranges
 from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
 
@@ -48,7 +48,7 @@ def read_taskset(machine: Machine, text: str) -> Mask:
     blank = _BLANK.search(rest)
     if blank is not None:
         raise scanner.error("no blank in a list", scanner.at + blank.start())
-    return Mask(*permitted(machine, read_ranges(scanner), "taskset"))
+    return Mask(*permitted_anew(machine, read_ranges(scanner), "taskset"))
 
 
 def _flags(word: str) -> str:
@@ -80,7 +80,7 @@ def _mask(machine: Machine, text: str, start: int) -> Mask:
         else [f"taskset takes {text} for a mask: processors {format_processors(found)}; a list is -c {text}"]
     )
     try:
-        used, notes = permitted(machine, found, "taskset")
+        used, notes = permitted_anew(machine, found, "taskset")
     except InputError as problem:
         raise InputError(problem.what, "; ".join([*notes_on_mask, problem.hint or ""])) from problem
     return Mask(used, [*notes_on_mask, *notes])
