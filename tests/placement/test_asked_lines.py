@@ -136,6 +136,13 @@ def test_hwlocs_locations_are_refused_where_none_is_there_or_known():
         ("pe-list=1-2,3", 2, [(2, 3, 4, 5, 6, 7)] * 2),
         ("pe-list=0,9", 2, [(0, 1)] * 2),
         ("pe-list=0,2:oversubscribe", 3, [(0, 1, 4, 5)] * 3),
+        # twice as many ranks as entries are bound, a range is one
+        ("pe-list=1,2:oversubscribe", 6, [(2, 3, 4, 5)] * 4 + [tuple(range(16))] * 2),
+        ("pe-list=1-2:oversubscribe", 3, [(2, 3, 4, 5)] * 2 + [tuple(range(16))]),
+        ("pe-list=1 --oversubscribe", 3, [(2, 3)] * 2 + [tuple(range(16))]),
+        ("pe-list=1:oversubscribe --bind-to hwthread", 6, None),
+        ("pe-list=1-3:oversubscribe --bind-to core:overload-allowed", 2, None),
+        ("pe-list=3-5:ordered", 1, [(6, 7)]),
         ("pe-list=0,4:hwtcpus", 2, [(0, 4)] * 2),
         ("pe-list=0,4 --use-hwthread-cpus", 2, [(0, 4)] * 2),
         ("pe-list=0,2 --bind-to hwthread", 2, [(0, 1, 4, 5)] * 2),
@@ -166,6 +173,12 @@ def test_why_nolocal_is_refused_on_one_node_is_said():
     assert read("openmpi5", "--map-by numa:NOLOCAL", 4, 2).placement.nodes == 2
     with pytest.raises(InputError, match="several sockets"):
         read("openmpi5", "--map-by pe-list=0,4", 2)
+
+
+def test_a_list_needs_sockets():
+    for text in ("pe-list=1,13:ordered:hwtcpus", "pe-list=1,2"):
+        with pytest.raises(InputError, match="no processors belong to a socket"):
+            read("openmpi5", f"--map-by {text}", 1, machine="core:16 pu:1")
 
 
 def test_srun_numbers_more_tasks_than_processors_as_it_counts():

@@ -15,15 +15,18 @@ from nodewise.placement.scan import Scanner
 
 
 def zones(
-    machine: Machine, text: str, ranks: int, *, threads: bool, ordered: bool, crowded: bool
+    machine: Machine, text: str, ranks: int, *, threads: bool, ordered: bool, crowded: bool, named: bool = False
 ) -> list[tuple[int, ...]]:
     """The processors of each of a node's ranks. The list has logical numbers of cores, or with `threads` of hardware threads.
 
-    `crowded` ranks may be more than the list has entries. Raises InputError where mpirun refuses.
+    `crowded` ranks may be more than the list has entries, if nothing else is `named` to bind them to: twice as many are bound
+    then, the others to nothing. Raises InputError where mpirun refuses.
     """
     cpus = objects(machine, "pu" if threads else "core")
     entries = text.split(",")
-    numbers = [whole("mpirun", "--map-by pe-list", entry, 0) for entry in entries] if ordered else _numbers(text)
+    # in order, a range is read as its first number
+    first = (entry.partition("-")[0] for entry in entries)
+    numbers = [whole("mpirun", "--map-by pe-list", entry, 0) for entry in first] if ordered else _numbers(text)
     there = [n for n in numbers if n < len(cpus)]
     if not there:
         raise InputError(
@@ -33,20 +36,27 @@ def zones(
         )
     # a range is counted as one
     room = min(len(there), len(cpus)) if ordered else len(entries)
-    if ranks > room and (ordered or not crowded):
+    sockets = objects(machine, "package")
+    if ranks > room and (ordered or not crowded or named):
         raise InputError(
             f"mpirun refuses {ranks} ranks by pe-list={text}: it has {room} to give",
             "name as many as there are ranks, parted by commas",
         )
+    if not sockets:
+        raise InputError(
+            "mpirun refuses a pe-list where no processors belong to a socket: it asks that each rank's lie in one",
+            "leave --map-by pe-list out",
+        )
     if ordered:
         return [cpus[n] for n in there[:ranks]]
     union = tuple(sorted({p for n in there for p in cpus[n]}))
-    if not any(set(union) <= set(socket) for socket in objects(machine, "package")):
+    if not any(set(union) <= set(socket) for socket in sockets):
         raise InputError(
             f"mpirun refuses pe-list={text}: it would bind each rank to processors of several sockets",
             "name those of one socket, or add :ORDERED, by which each rank has one of the list",
         )
-    return [union] * ranks
+    bound = min(ranks, 2 * len(entries))
+    return [union] * bound + [tuple(sorted(machine.allowed))] * (ranks - bound)
 
 
 def _numbers(text: str) -> list[int]:

@@ -71,8 +71,8 @@ def render(
     outside = set(placement.mask) - set(machine.allowed)
     if outside and not writer.outside:
         if writer.write_process is not None and set(placement.mask) <= set(machine.limits.cpuset):
-            found = render(dialect, within(machine, placement.mask), placement, hosts, runtime, alone)
-            return found if writer.replaces else _widened(found, placement)
+            wide = render(dialect, within(machine, placement.mask), placement, hosts, runtime, alone)
+            return wide if writer.replaces else _widened(wide, placement)
         raise NotExpressibleError(
             dialect,
             f"processors {format_processors(outside)} are outside of what this process may use, where threads are bound "

@@ -161,7 +161,15 @@ def _by_list(
     if job.per_node > slots and not crowded:
         raise InputError(f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots", "ask for fewer")
     threads = "hwthreads" in options or "hwtcpus" in mapping.modifiers or (ordered and bind == "pu")
-    return pe_list.zones(machine, mapping.listed or "", job.per_node, threads=threads, ordered=ordered, crowded=crowded)
+    return pe_list.zones(
+        machine,
+        mapping.listed or "",
+        job.per_node,
+        threads=threads,
+        ordered=ordered,
+        crowded=crowded,
+        named="bind" in options,
+    )
 
 
 def _binding(text: str) -> tuple[str | None, str]:
