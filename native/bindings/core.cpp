@@ -59,7 +59,8 @@ void bind_topology(nb::module_& module) {
         .def_ro("distances", &Description::distances)
         .def_ro("devices", &Description::devices)
         .def_ro("kinds", &Description::kinds)
-        .def_ro("infos", &Description::infos);
+        .def_ro("infos", &Description::infos)
+        .def_ro("allowed", &Description::allowed);
     nb::class_<Topology>(module, "Topology")
         .def_static("live", &Topology::live)
         .def_static("from_xml", &Topology::from_xml, nb::arg("path"))

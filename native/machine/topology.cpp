@@ -300,6 +300,7 @@ Description Topology::describe() const {
     description.kinds = kinds_of(topology);
     description.devices = devices_of(topology);
     description.infos = infos_of(root->infos, root->infos_count);
+    description.allowed = in_set(hwloc_topology_get_allowed_cpuset(topology));
     if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0)) {
         description.infos.merge(infos_of(package->infos, package->infos_count));
     }

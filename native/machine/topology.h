@@ -66,7 +66,8 @@ struct Description {
     std::vector<std::vector<std::uint64_t>> distances;  // in the order of numa_nodes; empty where unknown
     std::vector<CoreKind> kinds;
     std::vector<Device> devices;
-    Infos infos;  // of the machine and of its first socket
+    Infos infos;         // of the machine and of its first socket
+    Processors allowed;  // those that what was loaded says may be used
 };
 
 struct TopologyError : std::runtime_error {

@@ -45,6 +45,7 @@ class Description:
     kinds: list[CoreKind]
     devices: list[Device]
     infos: dict[str, str]
+    allowed: list[int]
 
 class Topology:
     @staticmethod

@@ -190,3 +190,20 @@ def test_srun_numbers_more_tasks_than_processors_as_it_counts():
             read("slurm", f"-O -n {tasks} --cpu-bind=rank", machine=there)
     found = read("slurm", "-O -n 3 --cpu-bind=rank", machine="pack:1 core:2 pu:1").placement.zones
     assert list(found) == [(0,), (1,), (0,)]
+
+
+def test_hydra_binds_a_rank_to_nothing_where_its_set_has_what_is_not_there():
+    """As MPICH 4.0.2 was asked."""
+    found = read("mpich", "-bind-to user:0+99,1,98", 4)
+    assert list(found.placement.zones) == [tuple(range(16)), (1,), tuple(range(16)), tuple(range(16))]
+    assert any("rank 0 to nothing: 99" in note for note in found.notes)
+
+
+def test_what_hydra_does_by_itself_on_hosts_is_refused_and_not_left_out(tmp_path):
+    file = tmp_path / "hosts"
+    file.write_text("a:2 binding=user:0,1\nb:2\n")
+    with pytest.raises(InputError, match="binding=user:0,1 binds the ranks of a by itself"):
+        read("mpich", f"-f {file} -bind-to core", 4)
+    with pytest.raises(InputError, match="names a again behind others"):
+        read("mpich", "-hosts a:2,b,a -bind-to core", 4)
+    assert read("mpich", "--np 4 --ppn 2 -hosts a,a,b -bind-to core").placement.nodes == 2

@@ -11,6 +11,7 @@ import pytest
 
 from nodewise.api.place import place
 from nodewise.base.errors import InputError
+from nodewise.machine.sources import load_machine
 
 
 def _numbered(folder: Path, text: str, numbers: list[int]) -> Path:
@@ -54,3 +55,45 @@ def test_the_first_of_those_with_one_number_is_meant(tmp_path: Path, seed: int) 
         answered += 1
         assert sorted(found) == real, location
     assert answered > cores
+
+
+@pytest.mark.skipif(
+    not (shutil.which("hwloc-calc") and shutil.which("lstopo-no-graphics")), reason="the package hwloc is not installed"
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_cpuset_has_not_is_neither_counted_nor_allowed(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    text = draw.choice(["pack:2 core:4 pu:2", "pack:2 l2:2 core:2 pu:1", "numa:2 core:5 pu:1", "core:8 pu:1"])
+    machine = _numbered(tmp_path, text, list(range(16)))
+    written = machine.read_text()
+    everything = int(re.findall(r'allowed_cpuset="(0x[0-9a-f]+)"', written)[0], 16)
+    kept = everything & draw.randrange(1, 1 << everything.bit_length()) or 1
+    machine.write_text(written.replace(f'allowed_cpuset="0x{everything:08x}"', f'allowed_cpuset="0x{kept:08x}"'))
+    allowed = [p for p in range(everything.bit_length()) if kept >> p & 1]
+    there = load_machine(str(machine))
+    assert list(there.allowed) == allowed and len(there.pus) == everything.bit_length()
+    if kept == everything:
+        pytest.fail("nothing was taken away")
+    for location in (
+        "all",
+        "core:0",
+        "core:1-2",
+        "core:all",
+        "pu:odd",
+        "pu:3",
+        "package:1",
+        "package:0.core:1",
+        "numa:0",
+    ):
+        words = ["hwloc-calc", "-i", str(machine), location, "--po", "-I", "PU"]
+        said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=20).stdout.strip()
+        real = sorted(int(p) for p in said.split(",") if p)
+        try:
+            placed = place(hwloc=location, machine=there, threads=1)
+        except InputError:
+            assert real == [], location
+            continue
+        assert sorted(placed.zones[0]) == real, location
+        words[3] = placed.render("hwloc").words[1]
+        again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+        assert sorted(map(int, again.split(","))) == real, location

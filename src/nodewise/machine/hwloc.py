@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The part of a Machine that hwloc knows; `infos` are its name-value pairs of the machine and the first package."""
+    """The part of a Machine that hwloc knows; `infos` are its name-value pairs of the machine and the first package, `allowed` the processors that may be used."""
 
     tree: Node
     cores: tuple[Core, ...]
@@ -25,6 +25,7 @@ class Hardware:
     kinds: tuple[CoreKind, ...]
     devices: tuple[Device, ...]
     infos: dict[str, str]
+    allowed: tuple[int, ...]
 
 
 def _tree(source: _core.Object) -> Node:
@@ -120,4 +121,6 @@ def hardware(description: _core.Description) -> Hardware:
         for c in sorted(description.caches, key=lambda c: (-c.level, c.content == "instruction"))
     )
     devices = _devices(description.devices, ordered)
-    return Hardware(tree, cores, caches, nodes, distances, kinds, devices, dict(description.infos))
+    return Hardware(
+        tree, cores, caches, nodes, distances, kinds, devices, dict(description.infos), ordered(description.allowed)
+    )

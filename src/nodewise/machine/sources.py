@@ -167,8 +167,11 @@ def _load_hardware(source: Source) -> Hardware:
 
 
 def _planned(source: Source) -> Machine:
-    """A machine that is described, not here: nothing limits what may be planned for it."""
+    """A machine that is described, not here: what may be planned for it is limited by its cpuset alone, where hwloc has written that."""
     found = _load_hardware(source)
+    allowed = tuple(sorted(found.allowed))
+    if not allowed:
+        raise InputError(f"{source} allows none of its processors", "write it again with `lstopo FILE.xml`")
     infos = found.infos
     machine = Machine(
         source=str(source),
@@ -180,7 +183,7 @@ def _planned(source: Source) -> Machine:
         kinds=found.kinds,
         devices=found.devices,
         processor=Processor(model=infos.get("CPUModel", ""), vendor=infos.get("CPUVendor", "")),
-        limits=Limits(tuple(sorted(found.tree.pus))),
+        limits=Limits(allowed, cpuset=allowed if len(allowed) < len(found.tree.pus) else ()),
         memory_bytes=sum(n.size_bytes for n in found.numa_nodes),
         kernel=" ".join(infos[k] for k in ("OSName", "OSRelease") if k in infos),
         hostname=infos.get("HostName", ""),

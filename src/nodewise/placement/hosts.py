@@ -54,6 +54,11 @@ def in_file(launcher: str, option: str, path: str, job: Job) -> dict[str, int | 
     found: dict[str, int | None] = {}
     for words in filter(None, lines):
         name, _, number = words[0].partition(":")
+        if bound := next((w for w in words[1:] if w.startswith("binding=")), None):
+            raise InputError(
+                f"{launcher}: {option} {path}: {bound} binds the ranks of {name} by itself, which is not modelled",
+                "leave it out of the file, and say -bind-to",
+            )
         slots = next((w.partition("=")[2] for w in words[1:] if re.match("(slots|cpu|count)=", w)), number)
         if slots:
             found[name] = (found.get(name) or 0) + whole(launcher, f"{option}: slots", slots)

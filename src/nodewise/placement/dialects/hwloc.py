@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
@@ -142,7 +143,7 @@ def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[
     if match:
         scanner.at = match.end()
         return _mask(match[0])
-    places = [set(machine.pus)]
+    places = [_known(machine)]
     while True:
         start = scanner.at
         word = scanner.word(r"[A-Za-z][A-Za-z0-9]*").lower()
@@ -182,22 +183,38 @@ def _mask(text: str) -> set[int]:
     return {p for p in range(value.bit_length()) if value >> p & 1}
 
 
+def _known(machine: Machine) -> set[int]:
+    """The processors that hwloc counts: those that the cpuset has, where that is known; a mask alone hides none."""
+    return set(machine.limits.cpuset) & set(machine.pus) or set(machine.pus)
+
+
 def _inside(machine: Machine, kind: str, within: set[int]) -> list[tuple[int, tuple[int, ...]]]:
     """The objects of a kind that lie within a set, each with the operating system's number, in hwloc's order."""
-    if kind == "pu":
-        return [(p, (p,)) for p in machine.pus if p in within]
-    if kind == "core":
-        return [(c.os_index, c.pus) for c in machine.cores if within.issuperset(c.pus)]
-    if kind == "numa":
-        return [(n.os_index, n.pus) for n in machine.nodes_as_counted if within.issuperset(n.pus)]
+    known = _known(machine)
+    there: Iterable[tuple[int, tuple[int, ...]]] = (
+        ((p, (p,)) for p in machine.pus)
+        if kind == "pu"
+        else ((c.os_index, c.pus) for c in machine.cores)
+        if kind == "core"
+        else ((n.os_index, n.pus) for n in machine.nodes_as_counted)
+        if kind == "numa"
+        else ((node.os_index, node.pus) for node in _nodes(machine.tree, kind))
+    )
     found: list[tuple[int, tuple[int, ...]]] = []
-    stack = [machine.tree]
+    for number, pus in there:
+        left = tuple(p for p in pus if p in known)
+        if within.issuperset(left) and (left or not pus):
+            found.append((number, left))
+    return found
+
+
+def _nodes(tree: Node, kind: str) -> Iterator[Node]:
+    stack = [tree]
     while stack:
         node = stack.pop()
-        if node.kind == kind and within.issuperset(node.pus):
-            found.append((node.os_index, node.pus))
+        if node.kind == kind:
+            yield node
         stack.extend(reversed(node.children))
-    return found
 
 
 def _pick(
@@ -241,7 +258,11 @@ def write_hwloc(machine: Machine, places: Places) -> Rendering:
     mask = set(common("hwloc-bind", places))
     if not mask <= set(machine.pus):
         raise InputError("processors are not on this machine")
-    words = ["all"] if mask == set(machine.pus) else _cover(machine, mask)
+    if _known(machine) != set(machine.pus):
+        # objects would have other numbers there
+        words = [f"0x{sum(1 << p for p in mask):x}"]
+    else:
+        words = ["all"] if mask == set(machine.pus) else _cover(machine, mask)
     return Rendering({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement import hydra
 from nodewise.placement.dialect import Dialect, Starter, Text
@@ -21,8 +23,8 @@ from nodewise.placement.scan import Scanner
 _OPTIONS = {
     **dict.fromkeys(("-bind-to", "--bind-to", "-binding"), "bind"),
     **dict.fromkeys(("-map-by", "--map-by"), "map"),
-    **dict.fromkeys(("-n", "-np"), "ranks"),
-    **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
+    **dict.fromkeys(("-n", "-np", "--np"), "ranks"),
+    **dict.fromkeys(("-ppn", "-perhost", "--ppn"), "per_node"),
     **dict.fromkeys(("-hosts", "--hosts", "-host", "--host"), "hosts"),
     **dict.fromkeys(("-f", "-hostfile", "--hostfile", "-machinefile", "--machinefile"), "hostfile"),
 }
@@ -58,7 +60,7 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     if bind == "rr":
         return job.floating("mpich", _one_each(machine, job.per_node), order), notes
     if bind.startswith("user:"):
-        zones, more = _user(machine, bind, len("user:"))
+        zones, more = _user(machine, bind, len("user:"), anywhere)
         if len(zones) < job.per_node:
             more.append(f"mpiexec binds no ranks beyond the {len(zones)} of {bind.partition(':')[2]}")
         zones += [anywhere] * (job.per_node - len(zones))
@@ -79,6 +81,7 @@ def _on_hosts(options: dict[str, str], job: Job) -> tuple[Job, str, list[str]]:
     if "hosts" in options and "hostfile" in options:
         raise InputError("mpiexec refuses a list of hosts and a file of them together", "leave one of them out")
     if "hosts" in options:
+        _once(options["hosts"])
         hosts = in_list("mpiexec", "-hosts", options["hosts"])
     elif "hostfile" in options:
         hosts = in_file("mpiexec", "-f", options["hostfile"], job)
@@ -91,6 +94,17 @@ def _on_hosts(options: dict[str, str], job: Job) -> tuple[Job, str, list[str]]:
     slots = {name: each or n or 1 for name, n in hosts.items()}
     ranks = whole("mpiexec", "-n", options["ranks"]) if "ranks" in options else job.ranks
     return *dealt("mpiexec", job, slots, ranks or sum(slots.values())), []
+
+
+def _once(text: str) -> None:
+    """Raises InputError for a list in which a host comes again behind others: Hydra starts ranks there as if on another node."""
+    names = [name for name, _ in groupby(word.partition(":")[0] for word in text.split(","))]
+    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if again is not None:
+        raise InputError(
+            f"mpiexec: -hosts names {again} again behind others: ranks of both would be bound to the same processors, which is not modelled",
+            f"name it once, such as {again}:2",
+        )
 
 
 def _on_this_one(options: dict[str, str], job: Job) -> list[str]:
@@ -126,7 +140,9 @@ def _one_each(machine: Machine, ranks: int) -> list[tuple[int, ...]]:
     return [(rank % count,) for rank in range(ranks)]
 
 
-def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]], list[str]]:
+def _user(
+    machine: Machine, text: str, start: int, anywhere: tuple[int, ...]
+) -> tuple[list[tuple[int, ...]], list[str]]:
     scanner = Scanner("-bind-to", text)
     scanner.at = start
     zones: list[tuple[int, ...]] = []
@@ -135,9 +151,14 @@ def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]
         members = set(scanner.upward_range("a processor's number"))
         while scanner.take("+"):
             members.update(scanner.upward_range("a processor's number"))
-        zone, more = permitted(machine, members, "mpiexec")
-        zones.append(zone)
-        notes += more
+        if gone := members - set(machine.pus):
+            # hwloc refuses the set as a whole, and Hydra goes on
+            zones.append(anywhere)
+            notes.append(f"mpiexec binds rank {len(zones) - 1} to nothing: {format_processors(gone)} is not there")
+        else:
+            zone, more = permitted(machine, members, "mpiexec")
+            zones.append(zone)
+            notes += more
         if scanner.done:
             return zones, notes
         scanner.need(",", "',', '+', '-' or the end")
