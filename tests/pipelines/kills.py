@@ -100,9 +100,18 @@ def _kind(words: list[str]) -> str:
     return "nodewise" if "nodewise" in words else Path(words[0]).name
 
 
-def _shared() -> set[str]:
+_OWN = re.compile(r"nodewise-transport-(\d+)-")
+
+
+def _shared(starter: str) -> set[str]:
+    """What lies in /dev/shm; where no launcher started it, what is named by a pipeline's process that is gone."""
+    names = {one.name for one in Path("/dev/shm").iterdir()}
+    if not starter:
+        # what runs beside it has files of its own there
+        found = {name: _OWN.match(name) for name in names}
+        return {name for name, own in found.items() if own and not Path("/proc", own[1]).exists()}
     # a runtime of OpenMP has its own there, whoever uses it
-    return {one.name for one in Path("/dev/shm").iterdir() if not one.name.startswith(("__KMP", "nodewise-running"))}
+    return {name for name in names if not name.startswith(("__KMP", "nodewise-running"))}
 
 
 def _open_sockets() -> set[str]:
@@ -123,7 +132,7 @@ def kill_one(chance: random.Random, starter: str, transport: str, counted: Count
         if starter == "srun":
             environment |= getattr(cluster, "environment", {}) | own
             words = ["salloc", "-Q", "-N1", "-n2", "--overcommit", *words]
-        before = _shared()
+        before = _shared(starter)
         process = subprocess.Popen(
             words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -159,7 +168,7 @@ def kill_one(chance: random.Random, starter: str, transport: str, counted: Count
             counted.longest = max(counted.longest, time.monotonic() - begin)
             if left:
                 counted.faults.append(f"{what}: left: {left}")
-            if files := _shared() - before:
+            if files := _shared(starter) - before:
                 counted.faults.append(f"{what}: left in /dev/shm: {files}")
             if sockets := {p for p in folder.rglob("*") if p.is_socket()}:
                 counted.faults.append(f"{what}: left: {sockets}")

@@ -46,14 +46,47 @@ def test_open_mpi_4_leaves_ranks_unbound_where_it_could_not_bind_them():
     assert zones(synthetic(SMT), openmpi4="--map-by core:OVERSUBSCRIBE", ranks=17) == everything * 17
 
 
-def test_open_mpi_4_numbers_ranks_over_nodes():
-    machine = synthetic(SMT)
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by socket:SPAN --bind-to core")).placement
-    assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by node --bind-to core")).placement
-    assert [node for node, _ in placed.seats()] == [0, 1] * 4
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core")).placement
-    assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
+# node of each rank, as the mpirun of Open MPI 4.1.4 maps them on two hosts of four slots, of two sockets of four cores
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("-n 8 --map-by socket:SPAN", [0] * 4 + [1] * 4),
+        ("-n 4 --map-by socket:SPAN --rank-by slot", [0, 0, 1, 1]),
+        ("-n 4 --map-by ppr:1:socket:SPAN", [0, 0, 1, 1]),
+        ("-n 6 --map-by slot:SPAN", [0] * 4 + [1] * 2),
+        ("-n 4 --map-by node", [0, 1, 0, 1]),
+        ("-n 4 --map-by node:SPAN", [0, 1, 0, 1]),
+        ("-n 3 --map-by node", [0, 1, 0]),
+        ("-n 4 --map-by node --rank-by slot", [0, 0, 1, 1]),
+        ("-n 6 --map-by node:SPAN --rank-by core", [0, 0, 0, 1, 1, 1]),
+        ("-n 4 --map-by node --rank-by slot -N 3", [0, 0, 0, 1]),
+        ("-n 4 --map-by node --rank-by node", [0, 1, 0, 1]),
+        ("-n 4 --rank-by node -N 2", [0, 1, 0, 1]),
+        ("-n 8 --rank-by node", [0, 1] * 4),
+        ("-n 6 --rank-by slot:SPAN", [0] * 4 + [1] * 2),
+        ("-n 6 --map-by core", [0] * 4 + [1] * 2),
+        ("-n 2 --map-by ppr:1:node --rank-by node", [0, 1]),
+    ],
+)
+def test_open_mpi_4_numbers_ranks_over_nodes(text, nodes):
+    machine = synthetic("pack:2 core:4 pu:1")
+    placed = resolve(machine, Job(1), Request(openmpi4=f"--host h0:4,h1:4 {text}")).placement
+    assert [node for node, _ in placed.seats()] == nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-n 6 --map-by socket:SPAN",
+        "-n 4 --map-by socket:SPAN -N 2",
+        "-n 6 --rank-by node",
+        "-n 4 --rank-by node -N 3",
+        "-n 8 --map-by core --rank-by socket:SPAN",
+    ],
+)
+def test_open_mpi_4_on_hosts_that_it_deals_to_unevenly_is_refused(text):
+    with pytest.raises(InputError, match="is not modelled"):
+        resolve(synthetic("pack:2 core:4 pu:1"), Job(1), Request(openmpi4=f"--host h0:4,h1:4 {text}"))
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     older, rank = _older(options, mapping, notes)
     options |= older
     each = _on_node(machine, mapping, options)
-    by_node = (mapping.object == "node" and not mapping.each) or "span" in mapping.modifiers
+    in_turn = mapping.object == "node" and not mapping.each
+    by_node = (in_turn and not each) or _spans(mapping)
     crowded = "oversubscribe" in options or _crowding(mapping) == "oversubscribe"
     cpus = len(objects(machine, "pu" if _threads_are_slots(options) else "core"))
     job, slots, more = on_hosts("mpirun", options, job, cpus, each, by_node, crowded)
@@ -143,11 +144,21 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     unbound = len({*zones, tuple(sorted(machine.allowed))}) == 1
     if not plan.asked and plan.bind and unbound and len(objects(machine, plan.bind)) > 1:
         notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
-    order = _order(mapping, options.get("rank", rank), len(objects(machine, plan.by)) if plan.by else 1)
-    if order.startswith("plane") and job.nodes == 1:
-        order = "block"
-    if order.startswith("plane") and job.per_node % len(objects(machine, plan.by)):
-        raise InputError("mpirun: :SPAN needs ranks that fill the objects of every node evenly here")
+    order = "block"
+    if job.nodes > 1:
+        there = len(objects(machine, plan.by)) if plan.by else 1
+        if _spans(mapping) and ("per_node" in options or job.ranks % (there * job.nodes)):
+            raise InputError(
+                f"mpirun: what --map-by {mapping.object}:SPAN does with {job.ranks} ranks on {job.nodes} nodes "
+                f"{'and -N ' if 'per_node' in options else ''}is not modelled",
+                f"give a multiple of the {there * job.nodes} that it deals them to, without -N, or leave SPAN out",
+            )
+        order = _order(in_turn, options.get("rank", "" if in_turn else rank))
+    if order != "block" and job.per_node > -(-job.ranks // job.nodes):
+        raise InputError(
+            f"mpirun: how it numbers {job.ranks} ranks in turn on {job.nodes} nodes, of which one gets {job.per_node}, is not modelled",
+            "map them --map-by node, too, or so that all nodes get as many",
+        )
     return job.floating("openmpi4", zones, order), notes
 
 
@@ -296,13 +307,20 @@ def _ranking(text: str) -> tuple[str, str]:
     return _begun("--rank-by", name, tuple(_RANKED)), how
 
 
-def _order(mapping: _Mapping, rank_by: str, there: int) -> str:
-    name, how = _ranking(rank_by or "slot")
-    if (mapping.object == "node" and not mapping.each) or name == "node":
-        return "cyclic"
-    if "span" in mapping.modifiers or how == "span":
-        return f"plane={there}" if there > 1 else "cyclic"
-    return "block"
+def _spans(mapping: _Mapping) -> bool:
+    """Whether ranks are dealt to objects of all nodes as if those were one."""
+    return "span" in mapping.modifiers and not mapping.each and mapping.object not in ("slot", "node", "")
+
+
+def _order(in_turn: bool, rank_by: str) -> str:
+    """The order of ranks over nodes: mapped to nodes `in_turn` they are numbered so, too, but where --rank-by says otherwise."""
+    name, how = _ranking(rank_by or ("node" if in_turn else "slot"))
+    if how == "span" and name not in ("slot", "node"):
+        raise InputError(
+            f"mpirun: how --rank-by {rank_by} numbers ranks over nodes is not modelled",
+            "leave SPAN out to see the placement of the other options",
+        )
+    return "cyclic" if name == "node" else "block"
 
 
 #: Mappings that are tried before a rank file is written; {} is how many cores a rank has.
