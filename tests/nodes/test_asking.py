@@ -228,6 +228,22 @@ def test_each_node_is_reached_by_an_ssh_of_its_own(node: Path, tmp_path: Path) -
     _hold(done, tmp_path / "kept", {"n1", "n8"})
 
 
+def test_a_node_that_calls_itself_otherwise_is_named_as_it_was_asked(tmp_path: Path) -> None:
+    """Copies of one image all have its name; and what ssh leaves running, as its ControlPersist does, holds its output open."""
+    [made] = regular(1, 1)
+    (tmp_path / "snapshot").write_bytes(b"".join(framed("other", json.dumps({**made, "node": "other"}))))
+    (tmp_path / "ssh").write_text(f'#!/bin/sh\ncat "{tmp_path}/snapshot"\nsleep 60 &\necho $! >> "{tmp_path}/left"\n')
+    (tmp_path / "ssh").chmod(0o755)
+    begun = time.monotonic()
+    done = _nodewise("snapshot", "--hosts", "n[1-3]", "--through", "ssh", "-o", "kept", cwd=tmp_path, path=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - begun < 30
+    kept = {f.stem: json.loads(f.read_text())["node"] for f in (tmp_path / "kept").iterdir()}
+    assert kept == {f"n{i}": f"n{i}" for i in (1, 2, 3)}
+    for left in (tmp_path / "left").read_text().split():
+        os.kill(int(left), signal.SIGKILL)
+
+
 def test_a_disk_that_fills_up_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

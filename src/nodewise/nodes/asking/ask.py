@@ -7,10 +7,8 @@ An answer counts as soon as it is whole: nodes that fail or hang lose nobody els
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +17,10 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.nodes.asking.frames import Frames
 from nodewise.nodes.asking.starters import CONNECT_S, Starter
+from nodewise.nodes.asking.starting import heard
 from nodewise.nodes.node_names import expand, fold, without_domain
 
-_LONGEST_LINE, _LONGEST_REASON = 4096, 200
+_LONGEST_REASON = 200
 _WORD = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _LABEL = re.compile(r"([A-Za-z0-9_][\w.-]{0,63}): ")
 _OWN = re.compile(r"(clush|srun|mpirun|mpiexec): (error: )?")
@@ -62,12 +61,12 @@ class _Listener:
         self._words_of_task: dict[str, str] = {}
         self._of_task: dict[str, str] = {}
 
-    def hear(self, line: str, of: str | None) -> None:
-        """Take in a line that a starter printed, of that node or, where it is None, of any."""
+    def hear(self, line: str, of: str | None) -> bool:
+        """Take in a line that a starter printed, of that node or, where it is None, of any; whether it is of words."""
         taken = self._frames.take(line)
         if taken is None:
             self._hear_words(" ".join(line.split()), of)
-            return
+            return _BROKEN not in line
         name, text_of = taken
         label = _LABEL.match(line)
         node = of or (label and self._asked(label[1])) or self._asked(name) or name
@@ -76,6 +75,7 @@ class _Listener:
             self.tell(Answer(node, text_of))
         else:
             self.said.setdefault(node, "its answer did not come whole")
+        return False
 
     def _hear_words(self, text: str, of: str | None) -> None:
         if ended := _TASKS.match(text):
@@ -170,7 +170,7 @@ async def _asked(
             command = starter.command(nodes, words, seconds, fanout)
             limit = starter.limit_s(nodes, seconds, fanout)
             of = nodes[0] if len(nodes) == 1 else None
-            last, code = await _heard(command, limit, lambda line: listener.hear(line, of), environment)
+            last, code = await heard(command, limit, lambda line: listener.hear(line, of), environment)
         if of is not None or starter.kind != "srun":
             if of is None and len(left()) < len(nodes):
                 # it was of another node
@@ -211,78 +211,20 @@ def _why(said: str, code: int | None, seconds: float, limit_s: float) -> str:
     )
 
 
-async def _heard(
-    command: Sequence[str], limit_s: float, hear: Callable[[str], None], environment: Mapping[str, str]
-) -> tuple[str, int | None]:
-    """Run a starter and take in what it prints: its last words and its exit code, or None where it did not end in time."""
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-    )
-    try:
-        # taken back half-way, it would wait for ever for pipes that are not there yet
-        process = await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        with suppress(OSError):
-            await _ended(await starting)
-        raise
-    last = ""
-
-    async def follow(stream: Any) -> None:
-        nonlocal last
-        async for line in _lines(stream):
-            hear(line)
-            if _BROKEN not in line and line.strip():
-                last = " ".join(line.split())
-
-    try:
-        async with asyncio.timeout(limit_s):
-            await asyncio.gather(follow(process.stdout), follow(process.stderr))
-            return last, await process.wait()
-    except TimeoutError:
-        return last, None
-    finally:
-        await _ended(process)
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """End a starter that still runs, with all that it started here: srun and mpirun end what they have on nodes when they are asked to."""
-    for how, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, None)):
-        if process.returncode is not None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, how)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), seconds)
-
-
-async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Lines as they come; of one that is longer than any of ours the end is lost."""
-    kept = b""
-    while data := await stream.read(1 << 16):
-        *whole, kept = (kept + data).split(b"\n")
-        for line in whole:
-            yield line[:_LONGEST_LINE].decode(errors="replace")
-        kept = kept[:_LONGEST_LINE]
-    if kept:
-        yield kept.decode(errors="replace")
-
-
 async def _states(starter: Starter, nodes: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
     """What Slurm says of each node; nothing where it does not say."""
     at = str(Path(starter.words[0]).parent / "sinfo")
-    heard: list[str] = []
+    lines: list[str] = []
+
+    def hear(line: str) -> bool:
+        lines.append(line)
+        return True
+
     with suppress(OSError):
-        await _heard([at, "-h", "-N", "-n", fold(nodes), "-o", "%N %t"], CONNECT_S, heard.append, environment)
+        await heard([at, "-h", "-N", "-n", fold(nodes), "-o", "%N %t"], CONNECT_S, hear, environment)
     found: dict[str, str] = {}
     short = {without_domain(n): n for n in nodes}
-    for line in heard:
+    for line in lines:
         name, _, state = line.strip().partition(" ")
         if asked := short.get(without_domain(name)):
             found[asked] = state

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 
 from nodewise.base.bounded_json import parse_json
@@ -10,6 +11,7 @@ from nodewise.nodes.asking.ask import Answer, ask
 from nodewise.nodes.asking.silence import silence
 from nodewise.nodes.asking.starters import Starter
 from nodewise.nodes.checked import problem_of
+from nodewise.nodes.node_names import without_domain
 
 
 def collect(
@@ -22,21 +24,26 @@ def collect(
     environment: Mapping[str, str],
 ) -> None:
     """Ask each of the nodes by `words`, and tell of each once, as it comes: its name, a line of JSON without its end, and the reason
-    where that is a `silence`. See `ask.ask`."""
+    where that is a `silence`. A node has the name by which it was asked, whatever it calls itself, but for localhost. See `ask.ask`."""
 
     def heard(answer: Answer) -> None:
-        reason = answer.reason
-        if answer.text is not None:
-            reason = _problem(answer.text) or ""
-        line = silence(answer.node, reason) if reason or answer.text is None else answer.text
+        line, reason = _line(answer)
         tell(answer.node, line, reason)
 
     ask(starter, nodes, words, seconds, fanout, heard, environment)
 
 
-def _problem(text: str) -> str | None:
-    try:
-        data = parse_json(text.encode())
-    except ValueError as problem:
-        return str(problem)
-    return problem_of(data)
+def _line(answer: Answer) -> tuple[str, str]:
+    """The line of an answer, and why it is a silence where it is one."""
+    reason = answer.reason
+    if answer.text is not None:
+        try:
+            data = parse_json(answer.text.encode())
+            reason = problem_of(data) or ""
+        except ValueError as problem:
+            reason = str(problem)
+        if not reason:
+            if without_domain(answer.node) in ("localhost", without_domain(data["node"])):
+                return answer.text, ""
+            return json.dumps({**data, "node": answer.node}, separators=(",", ":")), ""
+    return silence(answer.node, reason), reason
