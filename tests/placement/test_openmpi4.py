@@ -105,6 +105,7 @@ def test_open_mpi_4_on_hosts_that_it_deals_to_unevenly_is_refused(text):
         *((f"--rank-by {other}", 2, "is not known") for other in ("fill", "span", "package")),
         ("--bind-to core:no-overload", 2, "no modifier"),
         ("--map-by core:PE=1 --bind-to numa", 2, "PE=1 binds"),
+        ("--map-by socket:PE=2 --bind-to board", 2, "PE=2 binds"),
         ("--bycore --map-by slot", 2, "contradict"),
         ("--bynode --bycore", 2, "contradict"),
         ("--bynode --rank-by slot", 2, "contradict"),

@@ -234,7 +234,8 @@ def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], rank:
     cpu = "pu" if threads else "core"
     width = mapping.elements or 0
     if width:
-        if asked and bind not in ("", cpu):
+        board = options.get("bind", "").lower().startswith("board")
+        if asked and (bind not in ("", cpu) or board):
             raise InputError(
                 f"mpirun: PE={width} binds to {NAMES.get(cpu, cpu)}s, and --bind-to {options['bind']} was given",
                 f"leave --bind-to out, or give --bind-to {'hwthread' if cpu == 'pu' else 'core'}",
