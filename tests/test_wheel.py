@@ -2,6 +2,7 @@
 """The wheels that `./dev wheel` makes, installed where nothing else is."""
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -16,10 +17,66 @@ from tools import arm_wheel, fresh_root, wheel_sizes
 ROOT = Path(__file__).parent.parent
 
 
+#: Python that wheels can be made with: newer than 3.11, with venv and headers.
+_FIT = (
+    "import sys, sysconfig, os, venv, ensurepip;"
+    "sys.exit(sys.version_info < (3, 12) or not os.path.exists(sysconfig.get_path('include') + '/Python.h'))"
+)
+
+
+def _newer() -> str:
+    """Another Python here, 3.12 or newer; empty where there is none."""
+    found = [str(path) for path in sorted(Path.home().glob(".pyenv/versions/3.1[2-9].*/bin/python3"))]
+    for name in [*filter(None, map(shutil.which, ("python3.12", "python3.13", "python3.14"))), *found]:
+        if subprocess.run([name, "-c", _FIT], capture_output=True, check=False).returncode == 0:
+            return name
+    return ""
+
+
 @pytest.fixture(scope="module")
 def wheels() -> dict[str, Path]:
-    subprocess.run(["./dev", "wheel", "--native"], cwd=ROOT, check=True, capture_output=True)
+    another = ["--python", newer] if (newer := _newer()) else []
+    subprocess.run(["./dev", "wheel", "--native", *another], cwd=ROOT, check=True, capture_output=True)
     return {path.name.partition("-")[0]: path for path in (ROOT / "build/wheels").glob("*.whl")}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--python", "/nowhere/python3.12"], "error: --python: '/nowhere/python3.12' is no Python 3.11 or newer"),
+        (["--python"], "error: --python: '' is no Python 3.11 or newer"),
+        (["--naive"], "error: wheel: unknown argument '--naive'"),
+    ],
+)
+def test_what_no_wheel_can_be_made_with_is_said_before_anything_is_built(words: list[str], said: str) -> None:
+    done = subprocess.run(["./dev", "wheel", *words], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not _newer(), reason="no Python 3.12 or newer with venv and headers is here")
+def test_wheels_for_a_newer_python_serve_all_that_come(wheels: dict[str, Path], tmp_path: Path) -> None:
+    assert "-py3-none-" in wheels["nodewise_studies"].name
+    folder = ROOT / "build/wheels/python3.12"
+    newer = {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
+    assert newer.keys() == wheels.keys()
+    for name in ("nodewise", "nodewise_transport"):
+        assert "-cp312-abi3-manylinux" in newer[name].name
+        (core,) = (
+            inside for inside in ZipFile(newer[name]).namelist() if "/_core." in inside and inside.endswith(".so")
+        )
+        assert core == f"{name}/_core.abi3.so"
+    subprocess.run([_newer(), "-m", "venv", tmp_path / "v"], check=True)
+    subprocess.run([tmp_path / "v/bin/python", "-m", "pip", "install", "-q", *newer.values()], check=True)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "NODEWISE"))}
+    for words, said in (
+        (["nodewise", "machine"], "hardware thread"),
+        (["nodewise", "study"], "hash"),
+        (["python", "-c", "import nodewise_transport; print(nodewise_transport.__name__)"], "nodewise_transport"),
+    ):
+        line = [tmp_path / "v/bin" / words[0], *words[1:]]
+        done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert said in done.stdout
 
 
 def test_the_script_of_pages_can_stand_in_a_page() -> None:

@@ -117,7 +117,7 @@ class Endpoint {
         if (!message.is_valid()) {
             throw nb::python_error();
         }
-        void* data = PyBytes_AS_STRING(message.ptr());
+        void* data = PyBytes_AsString(message.ptr());
         call([&] { return nwt_receive(endpoint_, data, size, &size, 0); });
         return message;
     }
