@@ -244,6 +244,23 @@ def test_a_node_that_calls_itself_otherwise_is_named_as_it_was_asked(tmp_path: P
         os.kill(int(left), signal.SIGKILL)
 
 
+def test_an_end_that_is_asked_for_among_many_nodes_is_one(tmp_path: Path) -> None:
+    (tmp_path / "ssh").write_text(f'#!/bin/sh\necho x >> "{tmp_path}/asked"; exit 255\n')
+    (tmp_path / "ssh").chmod(0o755)
+    words = (sys.executable, "-m", "nodewise", "check", "--hosts", "n[1-20000]", "--through", "ssh")
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    asking = subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while not (tmp_path / "asked").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    asking.terminate()
+    told = asking.communicate(timeout=30)[1]
+    assert asking.returncode == 130, told
+    assert "Traceback" not in told and "pending" not in told and len(told.splitlines()) < 3000
+    assert _started(tmp_path / "ssh") == []
+
+
 def test_a_disk_that_fills_up_in_the_middle_keeps_what_came_before(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

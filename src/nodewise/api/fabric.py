@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.fabric.known import KNOWN, Reach, known
 from nodewise.fabric.lines import fitting
@@ -109,10 +110,11 @@ def _script(path: Path) -> str:
     try:
         if not path.is_file():
             raise InputError(f"neither NAME=VALUE nor a file: {path}", "such as I_MPI_FABRICS=shm:dapl, or job.sh")
-        with path.open("rb") as file:
-            return file.read(_LARGEST_SCRIPT).decode(errors="replace")
+        return read_bounded(path, _LARGEST_SCRIPT).decode(errors="replace")
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise InputError(f"cannot read {path}: {problem}") from problem
 
 
 def _providers(environment: Mapping[str, str], absent: list[str]) -> tuple[str, dict[str, str], tuple[Provider, ...]]:

@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 _LIKE_CTRL_C = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-_AT_ONCE_S = 0.1
+#: The signals that ask for an end.
+ENDS = (signal.SIGINT, *_LIKE_CTRL_C)
+#: What comes within this time of another, in seconds, is the same request.
+AT_ONCE_S = 0.1
 #: How long what was measured has to be told in, once an end was asked for: who reads it may not read at all.
 _TO_TELL_S = 5.0
 
@@ -86,7 +89,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
         nonlocal last
         now = time.monotonic()
         _asked_to_end = True
-        if now - last < _AT_ONCE_S and not _telling.late:
+        if now - last < AT_ONCE_S and not _telling.late:
             return
         last = now
         if not _telling.waits(number):
@@ -127,7 +130,7 @@ def heard_later() -> Iterator[list[int]]:
     heard: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():
-        asked = [s for s in (signal.SIGINT, *_LIKE_CTRL_C) if signal.getsignal(s) not in (signal.SIG_IGN, None)]
+        asked = [s for s in ENDS if signal.getsignal(s) not in (signal.SIG_IGN, None)]
         before = {s: signal.signal(s, lambda number, frame: heard.append(number)) for s in asked}
     try:
         yield heard
@@ -143,7 +146,7 @@ def deaf() -> Iterator[None]:
     """Asking once more changes nothing meanwhile: for what is done at an end, and must not be left half done."""
     before = {}
     if threading.current_thread() is threading.main_thread():
-        before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, *_LIKE_CTRL_C)}
+        before = {s: signal.signal(s, signal.SIG_IGN) for s in ENDS}
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.placement.job import MOST_NODES, Job
@@ -73,9 +74,7 @@ def in_file(launcher: str, option: str, path: str, job: Job) -> dict[str, int | 
 
 def _read(launcher: str, option: str, path: str, job: Job) -> str | None:
     try:
-        file = Path(path)
-        if file.is_file() and file.stat().st_size <= _MOST_BYTES:
-            return file.read_text(errors="replace")
+        return read_bounded(Path(path), _MOST_BYTES).decode(errors="replace")
     except (OSError, ValueError):
         pass
     if job.nodes > 1:

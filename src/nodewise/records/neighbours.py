@@ -67,6 +67,9 @@ class Running:
         if self._file >= 0:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
+                # where nobody else is there nobody can have met it
+                if {path.name for path in islice(self._folder.iterdir(), _MOST)} <= {Path(self._name).name, _TURN}:
+                    Path(self._name).unlink()
             os.close(self._file)
             self._file = -1
             _clear(self._folder)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.nodes.asking.frames import Frames
+from nodewise.nodes.asking.interruption import run_interruptibly
 from nodewise.nodes.asking.starters import CONNECT_S, Starter
 from nodewise.nodes.asking.starting import heard
 from nodewise.nodes.node_names import expand, fold, without_domain
@@ -142,7 +143,7 @@ def ask(
     """
     limited = ["timeout", "-k", "2", f"{seconds:g}", *words]
     listener = _Listener(nodes, tell)
-    asyncio.run(_asked(starter, listener, limited, seconds, fanout, environment))
+    run_interruptibly(_asked(starter, listener, limited, seconds, fanout, environment))
 
 
 async def _asked(
@@ -160,17 +161,15 @@ async def _asked(
             state = states.get(node, "")
             if not state or _GONE.fullmatch(state):
                 listener.silent(node, f"Slurm has it as {state}" if state else "Slurm knows no such node")
-    at_once = asyncio.Semaphore(fanout)
 
     def left() -> list[str]:
         return list(listener.waiting)
 
     async def start(nodes: Sequence[str]) -> None:
-        async with at_once:
-            command = starter.command(nodes, words, seconds, fanout)
-            limit = starter.limit_s(nodes, seconds, fanout)
-            of = nodes[0] if len(nodes) == 1 else None
-            last, code = await heard(command, limit, lambda line: listener.hear(line, of), environment)
+        command = starter.command(nodes, words, seconds, fanout)
+        limit = starter.limit_s(nodes, seconds, fanout)
+        of = nodes[0] if len(nodes) == 1 else None
+        last, code = await heard(command, limit, lambda line: listener.hear(line, of), environment)
         if of is not None or starter.kind != "srun":
             if of is None and len(left()) < len(nodes):
                 # it was of another node
@@ -178,7 +177,7 @@ async def _asked(
             for node in nodes:
                 listener.silent(node, _why(listener.said.get(node, "") or last, code, seconds, limit))
 
-    await _all(start(batch) for batch in starter.batches(left()))
+    await _all((start(batch) for batch in starter.batches(left())), fanout)
     if starter.kind == "srun" and (silent := left()):
         # one node on which nothing can be started ends the step for all: the others of which nothing was said are asked
         # again, each by itself
@@ -186,12 +185,17 @@ async def _asked(
             if said := listener.said.get(node):
                 listener.silent(node, _why(said, 0, seconds, 0))
         await start(left()[:1])
-        await _all(start([node]) for node in left())
+        await _all((start([node]) for node in left()), fanout)
 
 
-async def _all(asked: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all; where one fails, as a full disk makes it, the others are ended before that goes on."""
-    tasks = [asyncio.ensure_future(one) for one in asked]
+async def _all(asked: Iterator[Coroutine[Any, Any, None]], at_once: int) -> None:
+    """Wait for all, so many at once; where one fails, as a full disk makes it, the others are ended before that goes on."""
+
+    async def work() -> None:
+        for one in asked:
+            await one
+
+    tasks = [asyncio.ensure_future(work()) for _ in range(at_once)]
     try:
         await asyncio.gather(*tasks)
     finally:
