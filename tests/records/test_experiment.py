@@ -179,10 +179,9 @@ def test_what_is_taken_back_is_taken_back_whole(tmp_path: Path, monkeypatch: pyt
         unlink(path, missing_ok)
         signal.raise_signal(signal.SIGINT)
 
-    with Writer(tmp_path / "e", QUESTION) as writer:
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "unlink", asked_again)
-            writer.discard()
+    with Writer(tmp_path / "e", QUESTION) as writer, monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", asked_again)
+        writer.discard()
     assert not (tmp_path / "e").exists()
 
 
