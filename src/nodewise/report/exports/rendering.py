@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 from nodewise.base.errors import UnavailableError
 
 #: Pixels of a PNG for each unit of a drawing: for a screen, and 600 to an inch for print.
 SCALE, PRINT_SCALE = 2.0, 600 / 96
+#: What vl-convert's engine sets aside of the address space, in bytes, and ends the process where it cannot: seen to suffice, and 64 GiB not to.
+_SPACE = 80 << 30
 
 
 def svg_to_png(svg: str, print_quality: bool = False) -> bytes:
@@ -30,6 +33,12 @@ def chart_to_svg(specification: str) -> str:
 
 
 def _vl_convert() -> Any:
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if allowed != resource.RLIM_INFINITY and allowed < _SPACE:
+        raise UnavailableError(
+            f"figures as files need {_SPACE >> 30} GiB of address space, and a limit allows {allowed / 2**30:.3g} GiB",
+            "raise it: ulimit -v unlimited; the report shows them without it",
+        )
     try:
         import vl_convert
     except ImportError:
