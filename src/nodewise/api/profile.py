@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import resource
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -35,6 +36,8 @@ _COSTLY_RATE, _HIGHEST_RATE = 1000, 100_000
 #: A recording that may become larger is warned of before.
 _LARGE = 1 << 30
 _SECONDS_EXPECTED = 60.0
+#: The exit code of what SIGTERM has ended.
+_ENDED = 128 + signal.SIGTERM
 _SMALLER = "--max-size and a lower --rate make it smaller"
 
 
@@ -143,6 +146,15 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
     """
     recording = prepared.recording
     perf = recording.perf if isinstance(recording, Recording) else None
+    most = recording.most_bytes if isinstance(recording, Recording) else 0
+    notes = prepared.notes
+    if most and exit_code == _ENDED and _largest(prepared.folder) > 0.95 * most:
+        # perf ends what it records then
+        exit_code = 0
+        notes = (
+            *notes,
+            f"perf ended the program when the recording had reached {format_bytes(most)}, as --max-size asks",
+        )
     kept = Kept(
         command=tuple(Masks().masked(list(prepared.command))),
         machine=load_machine().processor.model or "unknown processor",
@@ -155,14 +167,13 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         chains_why=prepared.why,
         off_cpu=isinstance(recording, Recording) and recording.off_cpu,
         perf=perf.version if perf is not None else recording.version if isinstance(recording, PySpy) else "",
-        notes=prepared.notes,
+        notes=notes,
     )
     full = _cut_short(prepared)
     if full is None:
         # whoever breaks off the reading can have it read later
         write_within(prepared.folder, KEPT, json.dumps(encode(kept), indent=1) + "\n")
     try:
-        most = recording.most_bytes if isinstance(recording, Recording) else 0
         profiled = read_recordings(prepared.folder, kept, most)
     except ProgramError as problem:
         if full is None:
@@ -172,6 +183,11 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         return profiled
     short = f"the recording was cut short, what came later is missing: {full.what}"
     return replace(profiled, result=replace(profiled.result, notes=(*profiled.result.notes, short)))
+
+
+def _largest(folder: Path) -> int:
+    """The bytes of the largest recording in a folder."""
+    return max((path.stat().st_size for path in recordings_in(folder).values()), default=0)
 
 
 def _cut_short(prepared: Prepared) -> StoreError | None:
