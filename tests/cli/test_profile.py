@@ -69,11 +69,11 @@ def test_its_exit_code_is_the_programs(nodewise: Command, work: Path, tmp_path: 
 def test_a_program_that_ends_with_its_recording_has_not_failed(nodewise: Command, tmp_path: Path) -> None:
     loop = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"
     done = nodewise(
-        "profile", "--max-size", "100kB", "--rate", "999", "-o", str(tmp_path / "p"), "--", "sh", "-c", loop
+        "profile", "--max-size", "100kB", "--rate", "999", "--out", str(tmp_path / "p"), "--", "sh", "-c", loop
     )
     assert done.returncode == 0, done.stderr
     assert "perf ended the program when the recording had reached" in done.stderr
-    ended = nodewise("profile", "--max-size", "10MB", "-o", str(tmp_path / "q"), "--", "sh", "-c", "kill -TERM $$")
+    ended = nodewise("profile", "--max-size", "10MB", "--out", str(tmp_path / "q"), "--", "sh", "-c", "kill -TERM $$")
     assert ended.returncode == 143
 
 
