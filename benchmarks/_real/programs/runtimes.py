@@ -74,7 +74,6 @@ def _cpp(room: Room) -> list[Case]:
         Case(
             "large blocks",
             ("./churn", "large"),
-            ("--axes", "allocator,hugepages"),
             known="each large block is mapped and unmapped",
             cure="GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296 ./churn large",
         ),

@@ -328,17 +328,20 @@ class Tuner:
                 return
 
     def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
-        """Run points of the space side by side and tell the search; False where the budget ended first."""
-        patience = self._runs.patience_s()
-        if not math.isinf(self._meter.left_s(self._meter.budget)) and not self._question.sweep:
+        """Run points of the space side by side and tell the search; False where nothing more can run."""
+        patience, until_s, left_s = self._runs.patience_s(), math.inf, self._meter.left_s(self._meter.budget)
+        if not math.isinf(left_s) and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
-        samples = self._runs.block(list(settings.values()), phase, patience, searching=True).samples
+            # what is slower than the search is used to does not eat up what the confirmation needs
+            if self._search.ranking:
+                until_s = self._meter.seconds + left_s - (self._runs.affordable() - room) * self._costs.typical_s
+        samples = self._runs.block(list(settings.values()), phase, patience, True, until_s).samples
         outcomes = {p: self._runs.outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(outcomes)
         ranking = self._search.ranking
         self._report(phase, self._setting(ranking[0]) if ranking else None, len(settings))
-        return len(outcomes) == len(settings)
+        return len(outcomes) == len(settings) or (bool(outcomes) and self._meter.seconds >= until_s)
 
     def _pair_s(self, point: Point | None) -> float:
         return self._runs.pair_s(None if point is None else self._setting(point).key)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from nodewise.experiments.blocks import Arm, Block, Blocks
@@ -26,10 +27,15 @@ class TuneRuns:
         self._meter = meter
         self.costs = Costs()
 
-    def block(self, settings: Sequence[Setting], phase: str, timeout_s: float, searching: bool) -> Block:
-        """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
+    def block(
+        self, settings: Sequence[Setting], phase: str, timeout_s: float, searching: bool, until_s: float = math.inf
+    ) -> Block:
+        """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it.
+
+        None is started either when `until_s` of the budget's seconds are spent.
+        """
         arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
-        block = self._blocks.run(arms, phase, self._allowed_s)
+        block = self._blocks.run(arms, phase, lambda: self._allowed_s() if self._meter.seconds < until_s else 0.0)
         for key, sample in block.samples.items():
             self.costs.take(key, sample, block.costs[key], searching)
         return block

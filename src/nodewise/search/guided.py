@@ -234,15 +234,28 @@ class GuidedSearch:
         return self._paired or self.trusts_earlier or self._pairings.unseen() == 0
 
     def untried_pairings(self, most: int) -> list[Point]:
-        """Of a small space the combinations of values that never ran, the leader's threads and placement with them; empty where
-        they are more than `most`: a gain that two values have only together shows in no other way.
+        """Of a small space the combinations of values that never ran, the leader's threads and placement with them: a gain that two
+        values have only together shows in no other way. Without those of values that make the leader surely much slower, where
+        all would take longer than `most` usual runs; empty where the others do.
         """
         self._judge()
         if not self._order:
             return []
         leader = self._tried.plain(self._tried.points[self._order[0]])
         left = [p for p in self._unknown(self._pooled.combined(leader, _MOST_COMBINED)) if self._may(p)]
-        return left if len(left) <= most else []
+        if self._taken_by(left) > most:
+            bad = self._hopeless_values(leader, surely=True)
+            left = [p for p in left if bad.isdisjoint(self._tried.plain(p).items())]
+        return left if self._taken_by(left) <= most else []
+
+    def _taken_by(self, points: Sequence[Point]) -> float:
+        """How many usual runs one of each point is expected to take, of which none takes less than one."""
+        if not points:
+            return 0.0
+        ran = [self._tried.points[i] for i in self._order if self._tried.ended(i)]
+        mean, _ = self._model.guess(*self._at([*ran, *points]))
+        usual = np.median(np.repeat(mean[: len(ran)], [self._tried.runs(p) for p in ran]))
+        return float(np.exp(np.maximum(mean[len(ran) :] - usual, 0.0)).sum())
 
     def _screen(self, affordable: int) -> list[Point]:
         """The best so far with each value of each further axis: by itself where the runs allow it, else what no run had yet,

@@ -12,6 +12,25 @@
 #include "study.h"
 
 namespace maskmath {
+
+double usual(Function function, std::uint64_t random) {
+    const double part = nw_uniform(random);
+    const double power = std::ldexp(1.0, static_cast<int>(random % 40) - 20);
+    switch (function) {
+        case kExp:
+            return 60 * part - 30;
+        case kLog:
+            return (1 + part) * power;
+        case kSin:
+        case kCos:
+            return 200 * part - 100;
+        case kSqrt:
+            return 1e6 * part + 1e-6;
+        default:
+            return 1 + part * power;
+    }
+}
+
 namespace {
 
 constexpr const char* kNames[kFunctions] = {"exp", "log", "sin", "cos", "sqrt", "acosh"};
@@ -55,24 +74,6 @@ constexpr double kEdge[kFunctions][kEdges] = {
      -kInfinity, kQuiet, 0.0, -1.0, -kLargest, 1.5, 0x1.0000002p+0},
 };
 
-double usual(Function function, std::uint64_t random) {
-    const double part = nw_uniform(random);
-    const double power = std::ldexp(1.0, static_cast<int>(random % 40) - 20);
-    switch (function) {
-        case kExp:
-            return 60 * part - 30;
-        case kLog:
-            return (1 + part) * power;
-        case kSin:
-        case kCos:
-            return 200 * part - 100;
-        case kSqrt:
-            return 1e6 * part + 1e-6;
-        default:
-            return 1 + part * power;
-    }
-}
-
 // All that a function can be asked for, each size as likely as any other.
 double any(Function function, std::uint64_t random) {
     const double part = nw_uniform(random);
@@ -104,11 +105,12 @@ double argument(Function function, bool edges, std::uint64_t random) {
 }  // namespace
 
 int layout(nw_run* run) {
-    auto* state = new (std::nothrow) State{kExp, kExp, false, false, 0, nullptr, 1, 1, 0, 0, false};
+    auto* state = new (std::nothrow) State{};
     if (state == nullptr) {
         return nw_fail(run, "no memory");
     }
     run->own = state;
+    state->density = 1;
     const char* function = nw_text(run, "function");
     for (int f = 0; f < kFunctions; ++f) {
         if (function != nullptr && std::strcmp(function, kNames[f]) == 0) {

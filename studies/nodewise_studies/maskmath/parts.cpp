@@ -64,6 +64,10 @@ int in_parts(nw_run* run, void (*variant)(const Part*), bool promises) {
         nw_report(run, "sqrt_own_ns", 1e9 * state.root_own_s);
         nw_report(run, "sqrt_by_steps_ns", 1e9 * state.root_steps_s);
     }
+    if (state.has_chosen) {
+        nw_report(run, "most_one_by_one_percent", state.most_places);
+        nw_report(run, "most_together_percent", state.most_together);
+    }
     nw_report(run, "invalid", (raised & FE_INVALID) != 0 ? 1 : 0);
     nw_report(run, "divided_by_zero", (raised & FE_DIVBYZERO) != 0 ? 1 : 0);
     nw_report(run, "overflow", (raised & FE_OVERFLOW) != 0 ? 1 : 0);

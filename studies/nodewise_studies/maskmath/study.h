@@ -34,6 +34,11 @@ struct State {
     double root_own_s;
     double root_steps_s;
     bool zero;  // masked-off elements become 0, and nothing is read for them
+    // Of 100 elements in groups that are not skipped, up to so many chosen ones the way is cheapest that has them go
+    // together, and one by one.
+    double most_together;
+    double most_places;
+    bool has_chosen;  // they were measured
 };
 
 struct Part {
@@ -57,6 +62,12 @@ int in_parts(nw_run* run, void (*variant)(const Part*), bool promises);
 
 // Measures which square root is quicker on this processor, where that is the function.
 int choose_root(nw_run* run);
+
+// That, and from how many chosen elements on which way is cheapest. Fails where there is no memory.
+int choose_way(nw_run* run);
+
+// A usual argument of a function from a random number.
+double usual(Function function, uint64_t random);
 
 int branch(nw_run* run);
 int blend(nw_run* run);

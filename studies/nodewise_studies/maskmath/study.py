@@ -39,15 +39,26 @@ def select(point: Point) -> Collection[str]:
 
 
 def report(result: Mapping[str, Any]) -> list[str]:
-    """By which square root our own variants went, and why."""
-    for row in result["rows"]:
-        own, steps = (row["metrics"].get(name) for name in ("sqrt_own_ns", "sqrt_by_steps_ns"))
+    """What our own variants chose on this processor, and why."""
+    lines = []
+    measured = [row["metrics"] for row in result["rows"]]
+    for found in measured:
+        own, steps = (found.get(name) for name in ("sqrt_own_ns", "sqrt_by_steps_ns"))
         if own and steps:
             chosen = "steps from an estimate" if steps < own else "the processor's own instruction"
-            return [
+            lines.append(
                 f"square root: by {chosen}, which is quicker here: {own:.2f} ns a vector by its own, {steps:.2f} ns by steps"
-            ]
-    return []
+            )
+            break
+    for found in measured:
+        if "most_together_percent" in found:
+            places, together = found["most_one_by_one_percent"], found["most_together_percent"]
+            lines.append(
+                f"best: one by one where up to {min(places, together):.0f}% are chosen, together up to {together:.0f}%, "
+                "above that all are computed: where the times of trials crossed here"
+            )
+            break
+    return lines
 
 
 STUDY = Study(

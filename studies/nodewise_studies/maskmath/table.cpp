@@ -8,7 +8,7 @@ constexpr nw_variant kVariants[] = {
     {.name = "blend", .needs = "simd", .run = maskmath::blend, .prepare = maskmath::choose_root},
     {.name = "native", .needs = "simd", .run = maskmath::native, .prepare = maskmath::choose_root},
     {.name = "compress", .needs = "simd", .run = maskmath::compress, .prepare = maskmath::choose_root},
-    {.name = "best", .needs = "simd", .run = maskmath::best, .prepare = maskmath::choose_root},
+    {.name = "best", .needs = "simd", .run = maskmath::best, .prepare = maskmath::choose_way},
     {.name = "move", .kind = NW_LIMIT, .needs = "simd", .run = maskmath::move},
 #if defined(__x86_64__)
     {.name = "svml",

@@ -20,12 +20,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<std::uint8_t>;
 using V = hn::VFromD<D>;
 
-// What is more than the nearest caches hold is streamed: lines that are only written need not be read first, and the
-// stripes stay where they are.
-constexpr std::size_t kStreamed = 1 << 19;
-// What is no more than the last cache holds is asked for ahead: it comes at once, and ten stripes are more streams than
-// the processor foresees while products keep it busy. From memory that was slower. Both as measured on an AMD Zen 5.
-constexpr std::size_t kAsked = 1 << 24;
 constexpr std::size_t kAhead = 2048;
 
 enum class From { near, last_cache, memory };
@@ -247,10 +241,10 @@ HWY_INLINE std::size_t vectors_of(const Part& part, bool affine) {
 HWY_INLINE void combine(const Part& part, bool affine) {
     // each thread's stripes begin at whole lines, as streamed stores have to
     const std::size_t bytes = (part.source_count + part.output_count) * (part.end - part.begin);
-    if (bytes > kAsked) {
+    if (bytes > most_asked()) {
         rest(part, vectors_of<From::memory>(part, affine));
         hwy::FlushStream();
-    } else if (bytes > kStreamed) {
+    } else if (bytes > most_near()) {
         rest(part, vectors_of<From::last_cache>(part, affine));
         hwy::FlushStream();
     } else {
@@ -413,7 +407,7 @@ HWY_INLINE void all_both(const Both& both) {
 }
 
 void combine_both(const Both& both) {
-    if (kRows * kRows * (both.end - both.begin) > kStreamed) {
+    if (kRows * kRows * (both.end - both.begin) > most_near()) {
         all_both<true>(both);
     } else {
         all_both<false>(both);
