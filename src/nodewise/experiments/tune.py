@@ -333,8 +333,8 @@ class Tuner:
         if not math.isinf(left_s) and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
-            # what is slower than the search is used to does not eat up what the confirmation needs
-            if self._search.ranking:
+            # what is slower than the search is used to does not eat up what the confirmation of a candidate needs
+            if self._best() is not None:
                 until_s = self._meter.seconds + left_s - (self._runs.affordable() - room) * self._costs.typical_s
         samples = self._runs.block(list(settings.values()), phase, patience, True, until_s).samples
         outcomes = {p: self._runs.outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What our own variants do on this processor, decided before the first run: thresholds are where measured times cross.
-#include "trials.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "trials.h"
 
 namespace maskmath {
 namespace {
@@ -60,8 +60,8 @@ int choose_way(nw_run* run) {
     }
     Times times[kLevels];
     way_times(trial, times);
-    state.most_places = crossing(
-        times, [](const Times& t) { return t.places; }, [](const Times& t) { return t.together; });
+    state.most_places =
+        crossing(times, [](const Times& t) { return t.places; }, [](const Times& t) { return t.together; });
     state.most_together = crossing(
         times, [](const Times& t) { return std::min(t.together, t.places); }, [](const Times& t) { return t.all; });
     state.has_chosen = true;

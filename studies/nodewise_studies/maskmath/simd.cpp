@@ -67,9 +67,9 @@ void each(const Part* part) {
 void times_of_ways(const Trial& trial, Times* times) {
     using Tried = void (*)(const Trial&, Times*);
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    constexpr Tried kTable[kKernels] = {times_of<kExp>,      times_of<kLog>,         times_of<kSin>,
-                                        times_of<kCos>,      times_of<kSqrt>,        times_of<kAcosh>,
-                                        times_of<kLogQuick>, times_of<kSinQuick>,    times_of<kCosQuick>,
+    constexpr Tried kTable[kKernels] = {times_of<kExp>,         times_of<kLog>,       times_of<kSin>,
+                                        times_of<kCos>,         times_of<kSqrt>,      times_of<kAcosh>,
+                                        times_of<kLogQuick>,    times_of<kSinQuick>,  times_of<kCosQuick>,
                                         times_of<kSqrtBySteps>, times_of<kAcoshQuick>};
     kTable[trial.state->kernel](trial, times);
 #else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways to do a batch of elements by vectors: computing all, the chosen ones together, or one by one by their places. Included once per instruction set.
+// Ways to do a batch of elements by vectors: computing all, the chosen ones together, or one by one by their places.
+// Included once per instruction set.
 #if defined(MASKMATH_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MASKMATH_WAYS_INL_H_
 #undef MASKMATH_WAYS_INL_H_
@@ -311,8 +312,8 @@ struct Compress {
     }
 };
 
-// Of 100 elements in groups that are not skipped, up to so many chosen ones it is cheaper to go together than to compute
-// all, and one by one than together: as `choose` has measured it.
+// Of 100 elements in groups that are not skipped, up to so many chosen ones it is cheaper to go together than to
+// compute all, and one by one than together: as `choose` has measured it.
 struct Best {
     template <int kKernel, bool kStream>
     static HWY_INLINE void batch(const Part* part, std::int64_t i) {

@@ -57,8 +57,8 @@ inline const State& state(const nw_run* run) { return *static_cast<const State*>
 // Bytes of a thread up to which stores go through the caches: more is streamed, as lines that are only written need not
 // be read first, and the stripes stay where they are.
 std::size_t most_near();
-// Bytes up to which lines are asked for ahead: what the last cache holds comes at once, and ten stripes are more streams
-// than the processor foresees while products keep it busy. From memory that was slower.
+// Bytes up to which lines are asked for ahead: what the last cache holds comes at once, and ten stripes are more
+// streams than the processor foresees while products keep it busy. From memory that was slower.
 std::size_t most_asked();
 
 int layout(nw_run* run);
