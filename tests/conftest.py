@@ -10,6 +10,7 @@ import itertools
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,8 +37,7 @@ def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     # not by mktemp, which lists all that the tests before have made
     own = tmp_path_factory.getbasetemp() / "alone" / str(next(_NUMBER))
     if "nodewise.records.neighbours" in sys.modules:
-        (folder := own / "running").mkdir(parents=True)
-        monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)
+        monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: _made(own / "running"))
     # other tests disturb every run, and to look at them for a second in each experiment decides nothing
     if "nodewise.runner.rests" in sys.modules:
         for share in ("_FIRST_S", "_SHARE"):
@@ -47,5 +47,10 @@ def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
         remember()
     if "nodewise.records.kept_limits" in sys.modules:
-        (kept := own / "kept").mkdir(parents=True)
-        monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)
+        monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: _made(own / "kept"))
+
+
+def _made(folder: Path) -> Path:
+    """A folder by the time it is asked for: most tests never do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -37,10 +37,18 @@ print(running.wait(0.1).judged()[0].kind)
 """
 
 
-@pytest.mark.parametrize("kinds", ["inputs", "stores,children", "kills,signals,disks"])
-def test_a_slice_of_the_campaign_finds_nothing(kinds: str) -> None:
-    cases = {"inputs": "120", "stores,children": "5"}.get(kinds, "2")
-    command = [sys.executable, str(TOOL), "--seed", "1", "--only", kinds, "--cases", cases, "--workers", "1"]
+@pytest.mark.parametrize(
+    ("kinds", "cases"),
+    [
+        *(("inputs", 40), ("stores,children", 2), ("kills,signals,disks", 1)),
+        *(
+            pytest.param(k, n, marks=pytest.mark.long)
+            for k, n in [("inputs", 400), ("stores,children,kills,signals,disks", 8)]
+        ),
+    ],
+)
+def test_a_slice_of_the_campaign_finds_nothing(kinds: str, cases: int) -> None:
+    command = [sys.executable, str(TOOL), "--seed", "1", "--only", kinds, "--cases", str(cases), "--workers", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert done.stdout.splitlines()[-1].endswith("0 exit 70, 0 left-overs, 0 lost samples")

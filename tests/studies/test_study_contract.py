@@ -32,12 +32,14 @@ def _cases() -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long, id="every")])
 @pytest.mark.parametrize(("found", "contender", "point"), _cases())
 def test_a_variant_agrees_with_the_trusted_result(
-    found: Found, contender: Contender, point: Point, monkeypatch: pytest.MonkeyPatch
+    found: Found, contender: Contender, point: Point, every: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """At each of a study's points; numbers of threads and instruction sets in turn, of which the long tests have all."""
     monkeypatch.setattr(rules, "simd_targets", lambda found: _TARGETS(found.study.name))
-    assert list(rules.a_variant_is_right(found, contender, point)) == []
+    assert list(rules.a_variant_is_right(found, contender, point, every=every)) == []
 
 
 def _asked_once(ask: Callable[[Found, Mapping[str, str]], list[Contender]]) -> Any:

@@ -144,13 +144,17 @@ def variants_are_right(found: Found) -> Iterator[str]:
         yield from a_variant_is_right(found, contender, point)
 
 
-def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iterator[str]:
-    """One variant or native peer at one point. A library that is wrong there is no fault of the study's: its row says so."""
-    counts = _counts(found, contender, point)
-    # the first of the instruction sets is the one that is taken where none is named
-    targets = simd_targets(found) if contender.simd else [""]
-    sets = [*((threads, "") for threads in counts), *(("2", target) for target in targets[1:])]
-    for threads, target in sets:
+def a_variant_is_right(found: Found, contender: Contender, point: Point, *, every: bool = True) -> Iterator[str]:
+    """One variant or native peer at one point. A library that is wrong there is no fault of the study's: its row says so.
+
+    Args:
+        found: The study.
+        contender: The variant or native peer.
+        point: One of the study's test points.
+        every: With each number of threads and each instruction set; else with one number of threads, the point's in turn, and
+            of a variant with several instruction sets with one of the others, too, also in turn.
+    """
+    for threads, target in _sets(found, contender, point, every):
         at = f"{contender.name} at {dict(point)} with {threads} threads{' on ' + target if target else ''}"
         with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
             given = ["--threads", threads, "--dump", name, *(["--simd", target] if target else [])]
@@ -167,6 +171,18 @@ def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iter
                 yield from (f"{at}: {what}" for what in wrong)
                 if wrong:
                     return
+
+
+def _sets(found: Found, contender: Contender, point: Point, every: bool) -> list[tuple[str, str]]:
+    """Numbers of threads with instruction sets, "" being the one that is taken where none is named."""
+    counts = _counts(found, contender, point)
+    # the first of the instruction sets is the one that is taken where none is named
+    targets = simd_targets(found)[1:] if contender.simd else []
+    if not every:
+        place = found.study.test_points.index(point)
+        counts = (counts[place // len(_THREADS) % len(counts)],)
+        targets = targets[place % len(targets) :][:1] if targets else []
+    return [*((threads, "") for threads in counts), *(("2", target) for target in targets)]
 
 
 def _counts(found: Found, contender: Contender, point: Point) -> tuple[str, ...]:
