@@ -131,3 +131,29 @@ def test_instances_get_their_places(tmp_path: Path) -> None:
     assert all(cpus is not None and len(cpus) == 1 for d in together.devices for cpus in d.cpus)
     told = prepare_pipeline(written(tmp_path, simple(GENERATOR + "\nplace = {places = '{0}'}")))
     assert told.device("source").cpus == ((0,),)
+
+
+@pytest.mark.parametrize(
+    ("more", "to", "said"),
+    [
+        ("instances = 2\n", "'all'", r"device\.all\.instances: of several instances none sees all messages"),
+        (
+            "",
+            "['all', 'away']",
+            r"channel\.a\.to: each message goes to one of all, away, and from away fewer ways lead to all",
+        ),
+    ],
+)
+def test_an_order_that_cannot_be_kept_is_refused(tmp_path: Path, more: str, to: str, said: str) -> None:
+    text = (
+        "[device.source]\nkind = 'generator'\n[device.all]\nkind = 'merge'\norder = 'sequence'\n"
+        f"{more}[device.out]\nkind = 'discard'\n[device.away]\nkind = 'checksum'\n"
+        f"[channel.a]\nfrom = 'source'\nto = {to}\n[channel.b]\nfrom = ['all', 'away']\nto = 'out'\n"
+    )
+    if "away" not in to:
+        text = text.replace("[device.away]\nkind = 'checksum'\n", "").replace(
+            "['all', 'away']\nto = 'out'", "'all'\nto = 'out'"
+        )
+    with pytest.raises(InputError, match=rf"p.toml:\d+: {said}"):
+        prepare_pipeline(written(tmp_path, text))
+    prepare_pipeline(written(tmp_path, text.replace("'sequence'", "'arrival'")))

@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ pytest.importorskip("nodewise_transport", reason="messages are those of nodewise
 
 from nodewise.api.pipeline import carry_out, launcher_words, prepare_pipeline
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
+from nodewise.pipelines import ranks
 from nodewise.pipelines.result import Ended, PipelineResult
+from nodewise.pipelines.wire import LostError, Wire
 from tests.pipelines.files import WHOLE, simple, written
 from tests.pipelines.nodes import Nodes, nodes, started_by
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
@@ -183,3 +186,14 @@ def test_a_launcher_that_is_none_is_refused(tmp_path: Path) -> None:
         launcher_words("mpich")
     with pytest.raises(ProgramError):
         carry_out(prepare_pipeline(written(tmp_path, simple("kind = 'generator'")), True), None, start=(("false",), 2))
+
+
+@pytest.mark.parametrize("says", [b"", b"\0\0\0"])
+def test_a_rank_that_stops_in_its_greeting_is_lost(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "_GREET_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as theirs:
+        wire = Wire(listener.accept()[0])
+        theirs.sendall(says)
+        with pytest.raises(LostError, match="timed out"):
+            ranks._greeted(wire)
+        wire.close()

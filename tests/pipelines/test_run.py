@@ -384,3 +384,49 @@ def test_how_full_channels_were_is_kept_over_time(tmp_path: Path) -> None:
     assert [one.backs_up for one in found.moments][1] == "raw" and max(one.full[0] for one in found.moments) > 0.7
     assert sorted(one.seconds for one in found.moments) == [one.seconds for one in found.moments]
     assert any(one.ended is Ended.RUNNING and one.channels[0].waited > 0.5 for one in seen)
+
+
+def test_an_order_does_not_wait_for_what_was_dropped(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(
+        f"import time\nTIMES = {str(tmp_path / 'times')!r}\n"
+        "def odd(content):\n    return bytes(content) if content[0] % 2 else None\n"
+        "def late(content):\n    time.sleep(0.002 * (content[0] % 3))\n    return bytes(content)\n"
+        "def none(content):\n    return None\n"
+        "def noted(content):\n"
+        "    with open(TIMES, 'ab') as file:\n        file.write(time.monotonic_ns().to_bytes(8, 'little') + content[:8])\n"
+        "    return content\n"
+    )
+    text = (
+        "[device.source]\nkind = 'generator'\nsize = 16\ncount = 120\nrate = 100\n"
+        "[device.odd]\nkind = 'python'\ncall = 'parts:odd'\n[device.late]\nkind = 'python'\ncall = 'parts:late'\ninstances = 3\n"
+        # copies by another way, which has none
+        "[device.none]\nkind = 'python'\ncall = 'parts:none'\ninstances = 2\n"
+        "[device.all]\nkind = 'merge'\norder = 'sequence'\n[device.noted]\nkind = 'python'\ncall = 'parts:noted'\n"
+        "[device.out]\nkind = 'file'\npath = 'numbers'\n"
+        "[channel.a]\nfrom = 'source'\nto = 'odd'\n[channel.b]\nfrom = 'odd'\nto = 'late'\n[channel.c]\nfrom = 'source'\nto = 'none'\n"
+        "[channel.d]\nfrom = ['late', 'none']\nto = 'all'\n[channel.e]\nfrom = 'all'\nto = 'noted'\n[channel.f]\nfrom = 'noted'\nto = 'out'\n"
+    )
+    found = _run(tmp_path, text)
+    assert found.ended is Ended.WHOLE, found.problem
+    assert _sequences((tmp_path / "numbers").read_bytes(), 16) == list(range(1, 120, 2))
+    by_name = {d.name: d for d in found.devices}
+    assert (by_name["odd"].out_messages, by_name["none"].out_messages, by_name["all"].in_messages) == (60, 0, 60)
+    assert [c.messages for c in found.channels] == [120, 60, 120, 60, 60, 60]
+    # they were handed on as they came, and not all at the end: the source took 1.2 s
+    times = (tmp_path / "times").read_bytes()
+    stamps = [int.from_bytes(times[at : at + 8], "little") for at in range(0, len(times), 16)]
+    assert stamps[-1] - stamps[0] > 0.5e9
+
+
+@pytest.mark.parametrize("how", ["input()", "time.sleep(3600)", "threading.Event().wait()", "busy()"])
+def test_a_source_that_gives_nothing_is_interrupted_when_the_time_is_over(tmp_path: Path, how: str) -> None:
+    (tmp_path / "waits.py").write_text(
+        "import os, sys, threading, time\nsys.stdin = os.fdopen(os.pipe()[0])\ndef busy():\n    while True:\n        try:\n            time.sleep(0)\n"
+        "        except Exception:\n            pass\n"
+        f"def source():\n    yield b'one'\n    try:\n        {how}\n    finally:\n        open({str(tmp_path / 'closed')!r}, 'w').close()\n"
+    )
+    begin = time.monotonic()
+    found = _run(tmp_path, simple("kind = 'python'\ncall = 'waits:source'"), 0.5)
+    assert found.ended is Ended.DURATION, found.problem
+    assert found.devices[1].in_messages == 1 and time.monotonic() - begin < 15
+    assert (tmp_path / "closed").exists()

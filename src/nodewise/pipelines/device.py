@@ -58,15 +58,15 @@ class _Output:
             end.wait_peers()
 
     def send(self, head: Head, content: Buffer) -> None:
-        packed = head.packed(self._part["sender"])
+        packed, counted = head.packed(self._part["sender"]), not head.dropped
         if memoryview(content).nbytes + len(packed) > self._part["capacity"]:
             # it goes in pieces, and waits for room between them: that is when nothing is worked
             begin, worked = time.monotonic_ns(), time.thread_time_ns()
-            while not self._one(self._turn, packed, content, _LOOK_S):
+            while not self._one(self._turn, packed, content, _LOOK_S, counted):
                 self._turn = (self._turn + 1) % len(self._ends)
             self._waited(max(0, time.monotonic_ns() - begin - (time.thread_time_ns() - worked)))
             return
-        if self._try(packed, content):
+        if self._try(packed, content, counted):
             return
         begin = time.monotonic_ns()
         several = len(self._ends) > 1
@@ -74,8 +74,8 @@ class _Output:
             if several:
                 poll([(end, Event.WRITABLE) for end in self._ends], _LOOK_S)
             # one that is writable may have too little room for this message, so each is waited for in turn
-            if (several and self._try(packed, content)) or self._one(
-                self._turn, packed, content, _SHARED_S if several else _LOOK_S
+            if (several and self._try(packed, content, counted)) or self._one(
+                self._turn, packed, content, _SHARED_S if several else _LOOK_S, counted
             ):
                 break
             self._turn = (self._turn + 1) % len(self._ends)
@@ -87,18 +87,20 @@ class _Output:
         self._words[self._part["waited"]] += spent
         self._own.add(Word.WAIT_OUT, spent)
 
-    def _try(self, packed: bytes, content: Buffer) -> bool:
-        return any(self._one((self._turn + i) % len(self._ends), packed, content, 0.0) for i in range(len(self._ends)))
+    def _try(self, packed: bytes, content: Buffer, counted: bool) -> bool:
+        ends = len(self._ends)
+        return any(self._one((self._turn + i) % ends, packed, content, 0.0, counted) for i in range(ends))
 
-    def _one(self, index: int, packed: bytes, content: Buffer, timeout: float) -> bool:
+    def _one(self, index: int, packed: bytes, content: Buffer, timeout: float, counted: bool) -> bool:
         size = memoryview(content).nbytes
         try:
             self._put(self._ends[index], packed, content, size + len(packed), timeout)
         except TimedOut:
             return False
-        edge = self._part["receivers"][index]["edge"]
-        self._words[edge] += 1
-        self._words[edge + 1] += size
+        if counted:
+            edge = self._part["receivers"][index]["edge"]
+            self._words[edge] += 1
+            self._words[edge + 1] += size
         self._turn = (index + 1) % len(self._ends)
         return True
 
@@ -217,6 +219,9 @@ class _Instance:
             source.left -= 1
             self.own.set(Word.STATE, State.DRAINING)
             return
+        if head.dropped:
+            self._send(worker.dropped(head))
+            return
         size = len(whole) - SIZE
         self.own.add(Word.IN_MESSAGES, 1)
         self.own.add(Word.IN_BYTES, size)
@@ -227,9 +232,11 @@ class _Instance:
 
     def _send(self, made: Iterable[Made]) -> None:
         for head, content in made:
+            if head.dropped and not self.part["ordered"]:
+                continue
             for output in self._outputs:
                 output.send(head, content)
-            if self._outputs:
+            if self._outputs and not head.dropped:
                 self.own.add(Word.OUT_MESSAGES, 1)
                 self.own.add(Word.OUT_BYTES, memoryview(content).nbytes)
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 from nodewise.base.errors import InputError
 from nodewise.pipelines.kinds import KINDS
-from nodewise.pipelines.plan import Plan
+from nodewise.pipelines.plan import Device, Plan
 
 
 def check_graph(plan: Plan) -> None:
@@ -31,6 +33,43 @@ def check_graph(plan: Plan) -> None:
         if not into and not out:
             raise InputError(f"{at} is not connected", "add a channel, or leave the device out")
     _check_circles(plan)
+    _check_orders(plan)
+
+
+def orders(plan: Plan) -> list[Device]:
+    """The devices that bring messages into the order in which they were made."""
+    return [d for d in plan.devices if d.kind == "merge" and d.settings["order"] == "sequence"]
+
+
+def ways_to(plan: Plan, name: str) -> dict[str, int]:
+    """By device, over how many ways each of its messages comes to the device `name`: 1 for itself, 0 where none leads there."""
+    after = {d.name: {to for c in plan.outputs(d.name) for to in c.receivers} for d in plan.devices}
+    found: dict[str, int] = {}
+    # whoever receives comes before who sends
+    for one in TopologicalSorter(after).static_order():
+        ways = sum(max(found[to] for to in c.receivers) for c in plan.outputs(one))
+        found[one] = 1 if one == name else ways
+    return found
+
+
+def _check_orders(plan: Plan) -> None:
+    for device in orders(plan):
+        if device.instances > 1:
+            raise InputError(
+                f"{plan.lines.at(f'device.{device.name}.instances')}: of several instances none sees all messages, so that "
+                'none can bring them into their order: order = "sequence" needs one instance',
+                'leave `instances` out, or take order = "arrival"',
+            )
+        ways = ways_to(plan, device.name)
+        for channel in plan.channels:
+            numbers = [ways[to] for to in channel.receivers]
+            if min(numbers) != max(numbers):
+                least = channel.receivers[numbers.index(min(numbers))]
+                raise InputError(
+                    f"{plan.lines.at(f'channel.{channel.name}.to')}: each message goes to one of "
+                    f"{', '.join(channel.receivers)}, and from {least} fewer ways lead to {device.name}, which would wait for ever",
+                    f'lead all of them to {device.name}, or give that order = "arrival"',
+                )
 
 
 def _check_circles(plan: Plan) -> None:

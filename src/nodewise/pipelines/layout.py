@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nodewise.pipelines.graph import orders, ways_to
 from nodewise.pipelines.page import EDGE, FIXED, HEAD, TEXT
 from nodewise.pipelines.plan import Channel, Plan
 
@@ -78,6 +79,7 @@ def _part(plan: Plan, layout: Layout, token: str, instance: Instance, address: s
     device = plan.device(name)
     cpus = device.cpus[number]
     origins = plan.instances_of(tuple(d.name for d in plan.devices))
+    ways = ways_to(plan, name)
     return {
         "size": layout.size,
         "device": name,
@@ -87,6 +89,9 @@ def _part(plan: Plan, layout: Layout, token: str, instance: Instance, address: s
         "origins": [f"{one}.{n}" for one, n in origins],
         "kind": device.kind,
         "settings": dict(device.settings),
+        # how many ways lead here from each origin, and whether somebody behind has to know of what is dropped
+        "ways": [ways[one] for one, _ in origins],
+        "ordered": any(one.name != name and ways_to(plan, one.name)[name] for one in orders(plan)),
         "cpus": None if cpus is None else list(cpus),
         "folder": str(plan.file.absolute().parent),
         "words": layout.instances[instance],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-#: Whether it is the last one, codec, algorithm, sender on the channel, source, its number there, checksum.
+#: Whether it is the last one (1) or stands for one that was dropped (2), codec, algorithm, sender on the channel, source, its number there, checksum.
 _FORM = struct.Struct("<BBBxIIxxxxQ32s8x")
 SIZE = _FORM.size
 _LEVELS: dict[str, Callable[[Buffer, int], bytes]] = {
@@ -39,7 +39,10 @@ _CODECS, _ALGORITHMS = ("", *_LEVELS), ("", *_DIGESTS)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the content; `origin` is the instance that made the message, `digest` of the content as it was there."""
+    """What stands before the content; `origin` is the instance that made the message, `digest` of the content as it was there.
+
+    `dropped`: there is no content, since a device on the way had nothing to send on; whoever keeps an order is to wait no longer.
+    """
 
     origin: int
     sequence: int
@@ -47,11 +50,12 @@ class Head:
     algorithm: str = ""
     digest: bytes = b""
     last: bool = False
+    dropped: bool = False
 
     def packed(self, sender: int) -> bytes:
         """As it is sent by the `sender`-th instance on a channel."""
         return _FORM.pack(
-            self.last,
+            2 if self.dropped else self.last,
             _CODECS.index(self.codec),
             _ALGORITHMS.index(self.algorithm),
             sender,
@@ -66,7 +70,7 @@ def unpack(data: Buffer) -> tuple[Head, int]:
     last, codec, algorithm, sender, origin, sequence, digest = _FORM.unpack_from(data)
     name = _ALGORITHMS[algorithm]
     length = {"": 0, "crc32": 4}.get(name, 32)
-    return Head(origin, sequence, _CODECS[codec], name, digest[:length], bool(last)), sender
+    return Head(origin, sequence, _CODECS[codec], name, digest[:length], last == 1, last == 2), sender
 
 
 def compress(data: Buffer, codec: str, level: int) -> bytes:

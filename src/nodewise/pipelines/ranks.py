@@ -32,6 +32,8 @@ from nodewise.pipelines.wire import KEY, LostError, Wire, accepted, own_addresse
 _THERE_S, _QUEUED_S, _QUEUES = 60.0, 300.0, ("srun", "aprun")
 #: How long a launcher may leave what it connects to nodes by, once that has ended, before it is said to be stuck.
 _STUCK_S, _LOOK_S, _LEAVE_S = 2.0, 0.05, 5.0
+#: How long a rank that is there may take for each word of its greeting, in seconds.
+_GREET_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ def _shut(listener: socket.socket) -> None:
 
 def _greeted(wire: Wire) -> Seated:
     """A rank that is there, and how far its clock is behind. Raises LostError, and ProgramError for another version of nodewise."""
+    # one that is stopped, or whose node hangs, is not to hold up the others
+    wire.wait_at_most(_GREET_S)
     said, _ = wire.receive()
     if said["version"] != nodewise.__version__:
         raise ProgramError(
@@ -153,6 +157,7 @@ def _greeted(wire: Wire) -> Seated:
         there = int(wire.receive()[0]["clock"])
         after = time.monotonic_ns()
         behind.append((after - before, (before + after) // 2 - there))
+    wire.wait_at_most(None)
     seat = Seat(int(said["rank"]), str(said["host"]), wire.peer_address, str(said["machine"]))
     return Seated(seat, wire, min(behind)[1], int(said["size"]))
 

@@ -134,7 +134,8 @@ class _Run:
     def _await(self, state: State) -> PipelineResult | None:
         """Wait until all have come so far; what came of it where one fails before."""
         until = time.monotonic() + _START_S
-        while not all(self._page.words[at + Word.STATE] >= state for at in self._instances):
+        # one that has failed, as State.FAILED says before its process has ended, gets nowhere: the others are not asked to go on
+        while not all(state <= self._page.words[at + Word.STATE] < State.FAILED for at in self._instances):
             if (failed := self._look(_LOOK_S / 10)) is not None:
                 return failed
             if self._asked:

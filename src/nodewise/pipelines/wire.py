@@ -64,6 +64,10 @@ class Wire:
         """Whether something has come, or the other side has gone, within some time."""
         return bool(select.select([self._stream], [], [], seconds)[0])
 
+    def wait_at_most(self, seconds: float | None) -> None:
+        """From now on the other side is lost that neither takes nor says anything for so long (None: it is waited for)."""
+        self._stream.settimeout(seconds)
+
     def send(self, said: dict[str, Any], data: bytes = b"") -> None:
         """Send a frame. Raises LostError."""
         text = json.dumps(said).encode()

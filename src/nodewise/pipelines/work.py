@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nodewise.pipelines.message import Head, compress, decompress, digest
+from nodewise.pipelines.until import until_drained
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -35,6 +37,10 @@ class Worker:
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
         """What is to be sent on for a message."""
         yield head, content
+
+    def dropped(self, head: Head) -> Iterable[Made]:
+        """What is to be sent on where a device before had nothing for a message: that it is so."""
+        yield head, b""
 
     def finish(self) -> Iterable[Made]:
         """What is left to be sent on once all have come."""
@@ -86,11 +92,16 @@ class Decompress(Worker):
 
 
 class InSequence(Worker):
-    """Hands on the messages of each source in the order in which it made them; what comes early is kept until then."""
+    """Hands on the messages of each source in the order in which it made them; what comes early is kept until then.
 
-    def __init__(self) -> None:
+    `ways`: by source, over how many ways its messages come. One that was dropped on all of them is waited for no longer.
+    """
+
+    def __init__(self, ways: Sequence[int]) -> None:
+        self._ways = ways
         self._next: dict[int, int] = {}
         self._early: dict[int, dict[int, list[Made]]] = {}
+        self._dropped: dict[int, Counter[int]] = {}
 
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
         """All messages whose turn it is; copies that come by another way, too, and late ones at once."""
@@ -100,16 +111,29 @@ class InSequence(Worker):
             early.setdefault(head.sequence, []).append((head, bytes(content)))
             return
         yield head, content
-        if head.sequence < turn:
-            return
-        turn += 1
-        while turn in early:
-            yield from early.pop(turn)
+        if head.sequence == turn:
+            self._next[head.origin] = turn + 1
+            self._dropped.get(head.origin, Counter()).pop(turn, None)
+            yield from self._due(head.origin)
+
+    def dropped(self, head: Head) -> Iterable[Made]:
+        """That it was, and all messages whose turn it is by that."""
+        yield head, b""
+        if head.sequence >= self._next.get(head.origin, 0):
+            self._dropped.setdefault(head.origin, Counter())[head.sequence] += 1
+            yield from self._due(head.origin)
+
+    def _due(self, origin: int) -> Iterable[Made]:
+        early, dropped = self._early.setdefault(origin, {}), self._dropped.get(origin, Counter())
+        turn = self._next.get(origin, 0)
+        while turn in early or dropped[turn] >= self._ways[origin]:
+            yield from early.pop(turn, ())
+            dropped.pop(turn, None)
             turn += 1
-        self._next[head.origin] = turn
+            self._next[origin] = turn
 
     def finish(self) -> Iterable[Made]:
-        """What waited for one that was dropped on the way."""
+        """What waits for one that its source did not send any more."""
         for early in self._early.values():
             for sequence in sorted(early):
                 yield from early[sequence]
@@ -162,7 +186,9 @@ class Python(Worker):
     def handle(self, head: Head, content: memoryview) -> Iterable[Made]:
         """What the function returned, as a message."""
         made = self._function(content, **self._arguments)
-        if made is not None:
+        if made is None:
+            yield Head(head.origin, head.sequence, dropped=True), b""
+        else:
             yield Head(head.origin, head.sequence), _bytes_like(made)
 
 
@@ -215,7 +241,7 @@ def worker_of(part: dict[str, Any]) -> Worker:
     if kind == "decompress":
         return Decompress()
     if kind == "merge":
-        return InSequence() if settings["order"] == "sequence" else Worker()
+        return InSequence(part["ways"]) if settings["order"] == "sequence" else Worker()
     if kind == "command":
         return Command(settings["run"], part["folder"])
     if kind == "python":
@@ -253,10 +279,8 @@ def source_of(part: dict[str, Any], draining: Callable[[], bool]) -> Iterator[Ma
             raise WrongError(
                 f"{settings['call']} gives no messages: without a channel to it, it is called once, and yields them"
             ) from problem
-        for sequence, content in enumerate(each):
+        for sequence, content in enumerate(until_drained(each, draining)):
             yield Head(origin, sequence), _bytes_like(content)
-            if draining():
-                return
         return
     count = settings["count"]
     if count is not None:
