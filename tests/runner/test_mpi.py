@@ -20,9 +20,9 @@ from nodewise.runner.mpi import (
     family_of,
     find_launcher,
     library_of,
-    read_per_node,
     start_words,
 )
+from nodewise.runner.over_nodes import read_per_node
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import with_ranks
 from tests.runner import mpis
@@ -95,7 +95,6 @@ def test_the_words_of_each_launcher(tmp_path: Path) -> None:
     assert start_words("srun", 4, 2, path) == ("srun", "-n", "4", "--ntasks-per-node", "2")
     for name, words in (("openmpi", 2), ("mpich", 2), ("srun", 2)):
         assert read_per_node(start_words(name, 4, words, path)) == 2
-    assert read_per_node(["srun", "-n", "4", "-N", "2"]) == 0
     stand_in(tmp_path / "mpirun.openmpi", "openmpi")
     assert start_words("openmpi", 4, 0, path) == ("mpirun.openmpi", "-n", "4")
     with pytest.raises(InputError, match="ALPS is not here") as missing:
@@ -217,3 +216,17 @@ def test_a_further_launcher_has_its_words_and_no_library_that_it_does_not_name()
     assert "MPI4PY_LIBMPI" not in hint and "launcher of its own" in hint
     for name, file in (("openmpi", "libmpi.so.40"), ("mpich", "libmpich.so.12"), ("intelmpi", "libmpi.so.12")):
         assert f"MPI4PY_LIBMPI={file}" in str(_mismatch(command, 4, 2, families()[name], of_mpi4py, {}).hint)
+
+
+def test_each_kind_of_start_is_looked_at_once_whatever_the_number_of_ranks(tmp_path: Path) -> None:
+    count = f'echo >> {tmp_path}/asked; case "$*" in *pmi2*) size=$3 ;; *) size=1 ;; esac; echo "nodewise-mpi-probe 0 $size"'
+    stand_in(tmp_path / "srun", "srun", count)
+    program = needing(tmp_path / "app", "libmpich.so.12")
+    environment = {"PATH": f"{tmp_path}:{os.defpath}"}
+    checked = Checked()
+    for ranks in ("2", "4", "2"):
+        checked.check(["srun", "--mpi=pmi2", "-n", ranks, str(program)], 4, int(ranks), environment, None)
+    asked = len((tmp_path / "asked").read_text().splitlines())
+    with pytest.raises(InputError, match="of one rank each"):
+        checked.check(["srun", "--mpi=none", "-n", "2", str(program)], 4, 2, environment, None)
+    assert asked == 1

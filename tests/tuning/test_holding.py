@@ -224,3 +224,18 @@ def test_a_second_library_keeps_its_own_number_where_the_first_has_as_many_as_no
     options = _options(_seen("libgomp.so.1", "libopenblas64_p-r0.3.23.so"), {"OPENBLAS_NUM_THREADS": "1"})
     assert options.setting(options.space.default).env == {}
     assert _setting(options, threads=2).env["OPENBLAS_NUM_THREADS"] == "2"
+
+
+def test_over_nodes_each_gets_its_share(tmp_path: Path) -> None:
+    nowhere = {"PATH": str(tmp_path)}
+    options = _options(None, nowhere, "srun -N 2 -n 8 -- /bin/true", "ranks,threads,placement", folder=tmp_path)
+    # each of the two nodes has 8 processors on 4 cores
+    assert options.space.default == Point({"ranks": 8, "threads": 2, "placement": "os"})
+    assert options.space.axes[0].values == (2, 4, 8, 16)
+    assert options.space.allowed(Point({"ranks": 16, "threads": 1, "placement": "balanced"}))
+    assert options.space.allowed(Point({"ranks": 4, "threads": 4, "placement": "balanced"}))
+    assert not options.space.allowed(Point({"ranks": 8, "threads": 4, "placement": "balanced"}))
+    setting = options.setting(Point({"ranks": 4, "threads": 2, "placement": "compact"}))
+    assert setting.command[:4] == ("srun", "-N", "2", "-n") and setting.ranks_per_node == 2
+    script, _ = read_wrapper(setting.command[setting.command.index("sh") :])
+    assert script is not None and "\n1)" in script.read_text() and "\n2)" not in script.read_text()

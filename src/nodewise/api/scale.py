@@ -28,8 +28,8 @@ from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_question
-from nodewise.runner.mpi import read_per_node
 from nodewise.runner.objective import SECONDS
+from nodewise.runner.over_nodes import read_per_node
 from nodewise.statistics.scaling import FEWEST_COUNTS
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.tuning.ranks import Ranked, read_ranked

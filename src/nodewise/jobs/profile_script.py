@@ -17,7 +17,7 @@ from nodewise.jobs.forms.pbs import job_name
 from nodewise.jobs.script import commented, options_left_out, own_options
 from nodewise.profile.ranks import Ranks, number_text
 from nodewise.runner.launch import Start, launch_of, quoted, quoted_line
-from nodewise.runner.mpi import read_per_node
+from nodewise.runner.over_nodes import read_per_node
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import Ranked
 

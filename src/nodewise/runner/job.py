@@ -15,6 +15,7 @@ from nodewise.placement.registry import rank_variables
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.mpi import Checked
+from nodewise.runner.over_nodes import names_others
 from nodewise.runner.protocol import Reported
 from nodewise.runner.ranks import RankPart, Seen, combine, read_seen, still_running, why_failed
 from nodewise.runner.sample import Sample
@@ -61,6 +62,7 @@ class JobLauncher(LocalLauncher):
     def _shared(self, setting: Setting) -> Path | None:
         """A directory that all of a job's nodes see; None where there is one node, and any does."""
         alone = setting.ranks_per_node in (0, setting.ranks) and os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
+        alone = alone and not names_others(setting.command[: setting.program_at], self._options.cwd)
         return None if alone and setting.launcher != "aprun" else Path(self._options.cwd or ".").absolute()
 
     def _reported(self, reply: dict[str, Any]) -> Reported:

@@ -92,15 +92,6 @@ def library_for(launcher: str, environment: Mapping[str, str]) -> str:
     return families()["openmpi" if by_pmix else "mpich"].file
 
 
-def read_per_node(head: Sequence[str]) -> int:
-    """How many ranks on each node the options of a launcher ask for; 0 where they say nothing of it."""
-    text = " ".join(head)
-    found = re.search(
-        r"(?:^| )(?:--ntasks-per-node|-ppn|-perhost|--npernode|-npernode|-N)[ =]?(\d+)(?: |$)|ppr:(\d+):node", text
-    )
-    return 0 if found is None or (Path(head[0]).name == "srun" and " -N" in found[0]) else int(found[1] or found[2])
-
-
 @dataclass(frozen=True)
 class Library:
     """The MPI library of a program: its family, its name, and the words that ask what it makes of a job."""
@@ -151,7 +142,8 @@ class Checked:
 
         `command[at:]` is what each rank runs.
         """
-        key = (command[0], command[at])
+        # other numbers of ranks are started alike, other options need not be
+        key = (*("" if word.isdecimal() else word for word in command[:at]), command[at])
         if key in self._seen:
             return
         head, program = command[:at], command[at:]

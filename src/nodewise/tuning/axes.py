@@ -217,7 +217,7 @@ class Options:
             )
         ranked = self._holding.ranked
         if name == "threads":
-            ranks = 1 if ranked is None else ranked.ranks
+            ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
             now = self._holding.threads_now or max(1, self._machine.parallelism // ranks)
             axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
@@ -237,7 +237,12 @@ class Options:
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
         parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
         now = self._holding.ranked.ranks
-        natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
+        # over nodes each gets as many
+        each = self._holding.on_node(now)
+        times = now // each if now % each == 0 else 1
+        natural = [
+            n for n in dict.fromkeys([now, *(n * times for n in parts)]) if n == now or 1 <= n <= processors * times
+        ]
         values = tuple(sorted(natural))
         return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
 
@@ -311,7 +316,7 @@ class Options:
         if point == self._default:
             return True
         ranks, threads = self._holding.shape(point)
-        if self._holding.ranked is not None and ranks * threads > len(self._machine.allowed):
+        if self._holding.ranked is not None and self._holding.on_node(ranks) * threads > len(self._machine.allowed):
             return False
         if not self._holding.fits(point):
             return False

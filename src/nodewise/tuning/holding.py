@@ -90,11 +90,17 @@ class Holding:
         """Ranks, and threads of each."""
         ranks = int(str(point.get("ranks", self.ranked.ranks if self.ranked is not None else 1)))
         threads = point.get("threads", self.threads)
-        return ranks, max(1, self._machine.parallelism // ranks) if threads is None else int(str(threads))
+        each = self.on_node(ranks)
+        return ranks, max(1, self._machine.parallelism // each) if threads is None else int(str(threads))
+
+    def on_node(self, ranks: int) -> int:
+        """How many of so many ranks the fullest node gets."""
+        return ranks if self.ranked is None else self.ranked.on_node(ranks, self._environment)
 
     def placement(self, point: Mapping[str, object]) -> Placement | None:
-        """Where the point's threads sit; None where the operating system decides."""
+        """Where the point's threads sit, over nodes those of each; None where the operating system decides."""
         ranks, threads = self.shape(point)
+        ranks = self.on_node(ranks)
         policy = str(point.get("placement", "os"))
         if (near := self._near(point)) is not None:
             return place_near(self._machine, policy, near, Job(threads, ranks))
@@ -111,7 +117,7 @@ class Holding:
         if (near := self._near(point)) is None:
             return True
         ranks, threads = self.shape(point)
-        return all(threads <= len(zone) for zone in near_zones(self._machine, near, ranks))
+        return all(threads <= len(zone) for zone in near_zones(self._machine, near, self.on_node(ranks)))
 
     def identity(self, point: Point) -> Hashable:
         """Equal for points whose ranks and threads are started and held alike."""

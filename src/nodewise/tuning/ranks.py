@@ -19,7 +19,7 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects
 from nodewise.placement.render import place_rank_script
-from nodewise.runner.mpi import read_per_node
+from nodewise.runner.over_nodes import ranks_on_node, read_per_node
 from nodewise.runner.program import find_on_path
 from nodewise.runner.setting import Setting
 
@@ -37,6 +37,10 @@ class Ranked:
     def command(self, ranks: int, wrapper: Sequence[str] = ()) -> list[str]:
         """The command for another number of ranks, each started through `wrapper`."""
         return [*self.head, self.count.replace("{n}", str(ranks)), *self.middle, *wrapper, *self.program]
+
+    def on_node(self, ranks: int, environment: Mapping[str, str] = os.environ) -> int:
+        """How many of so many ranks the fullest node gets."""
+        return ranks_on_node([*self.head, *self.middle], ranks, environment)
 
 
 def _starters(command: Sequence[str]) -> tuple[list[Starter], int]:
@@ -122,10 +126,16 @@ def with_ranks(setting: Setting, environment: Mapping[str, str] = os.environ) ->
     return replace(
         setting,
         ranks=ranked.ranks,
-        ranks_per_node=read_per_node([*ranked.head, *ranked.middle]),
+        ranks_per_node=_per_node(ranked, environment),
         launcher=_launcher_of(ranked, environment),
         program_at=len(setting.command) - len(program),
     )
+
+
+def _per_node(ranked: Ranked, environment: Mapping[str, str]) -> int:
+    """How many ranks are on each node, 0 where nothing says that there are several."""
+    each = ranked.on_node(ranked.ranks, environment)
+    return each if each < ranked.ranks else read_per_node([*ranked.head, *ranked.middle])
 
 
 def place_ranks(machine: Machine, policy: str, ranks: int, threads: int) -> Placement | None:
