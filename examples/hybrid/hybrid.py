@@ -2,7 +2,7 @@
 """Products of logarithms over ranks and threads, by mpi4py and OpenMP: hybrid.py [ELEMENTS [CALLS [unit|signed]]].
 
 The elements are divided by the ranks. Each rank prints a line of nodewise's sample protocol, and rank 0 a table of rank, size,
-host, threads and seconds. `unit` takes numbers in (1, 2), `signed` in (-1, 1), half of whose results are not numbers.
+host, threads and seconds. `unit` takes numbers in (1, 2), `signed` in (-1, 1), three quarters of whose results are not numbers.
 """
 
 import ctypes

@@ -77,9 +77,12 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE AcoshSum<V> acosh_sum(D d, V x) {
     const V one = hn::Set(d, 1.0);
     const V bound = hn::Set(d, 0x1p28);
-    const auto large = hn::Gt(x, bound);
+    // a NaN, of which with SSE any comparison is an invalid operation, is 1 until the end
+    const auto is_number = hn::Eq(x, x);
+    const V number = hn::IfThenElse(is_number, x, one);
+    const auto large = hn::Gt(number, bound);
     // less than 0 is no better than 0, and cannot overflow
-    const V inside = hn::IfThenElse(large, bound, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x));
+    const V inside = hn::IfThenElse(large, bound, hn::IfThenZeroElse(hn::Lt(number, hn::Zero(d)), number));
     // x^2 - 1 = (x - 1) (x + 1). The factors are sums, not x^2 - 1 itself: a compiler that contracts a product and a
     // sum would round otherwise than what is lost says
     const V below = hn::Sub(inside, one);
@@ -93,7 +96,8 @@ HWY_INLINE AcoshSum<V> acosh_sum(D d, V x) {
     const V twice = hn::Max(hn::Add(root, root), hn::Set(d, 0x1p-100));
     const V sum = hn::Add(inside, root);
     const V rest = hn::Add(hn::Sub(root, hn::Sub(sum, inside)), hn::Div(missing, twice));
-    return {hn::IfThenElse(large, x, sum), hn::IfThenZeroElse(large, rest), hn::IfThenElseZero(large, one)};
+    return {hn::IfThenElse(hn::AndNot(large, is_number), sum, x), hn::IfThenZeroElse(large, rest),
+            hn::IfThenElseZero(large, one)};
 }
 
 #endif

@@ -84,8 +84,10 @@ HWY_INLINE V exp_lanes(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_lanes(D d, V x) {
     const hn::RebindToUnsigned<D> du;
-    // beyond these the result is infinite or 0 anyway; a NaN is put back at the end
-    const V inside = hn::Min(hn::Set(d, 800.0), hn::Max(hn::Set(d, -800.0), x));
+    // beyond these the result is infinite or 0 anyway; a NaN, of which the larger is an invalid operation, is put back
+    // at the end
+    const auto number = hn::Eq(x, x);
+    const V inside = hn::Min(hn::Set(d, 800.0), hn::Max(hn::Set(d, -800.0), hn::IfThenElseZero(number, x)));
     const V magic = hn::Set(d, 0x1.8p52);
     const V moved = hn::MulAdd(inside, hn::Set(d, 0x1.71547652b82fep+0), magic);
     const V power = hn::Sub(moved, magic);
@@ -114,7 +116,7 @@ HWY_INLINE V exp_lanes(D d, V x) {
     const auto other = hn::Sub(hn::And(biased, hn::Set(du, 0xfff)), half);
     const V first = hn::BitCast(d, hn::ShiftLeft<52>(half));
     const V second = hn::BitCast(d, hn::ShiftLeft<52>(other));
-    return hn::IfThenElse(hn::Eq(x, x), hn::Mul(hn::Mul(y, first), second), x);
+    return hn::IfThenElse(number, hn::Mul(hn::Mul(y, first), second), x);
 }
 
 #endif

@@ -6,7 +6,7 @@
 //   Max error: 0.9 ulp
 //   Valid range: all; of 0 minus infinity, of negative numbers NaN
 //
-// log_lanes_quick(d, x): ln x, quicker; a logarithm of 0 raises no flag.
+// log_lanes_quick(d, x): ln x, quicker; a logarithm of 0 may raise no flag.
 //   Lane types: double
 //   Max error: 1 ulp
 //   Valid range: all; of 0 minus infinity, of negative numbers NaN
@@ -121,13 +121,12 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
 
 #else
 
-// x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f): log m = f - f^2/2 + s (f^2/2 + R(s^2)).
-template <bool kHasLow, bool kFine, class D, class V = hn::Vec<D>>
-HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
+// The logarithm of positive normal numbers: x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f):
+// log m = f - f^2/2 + s (f^2/2 + R(s^2)). `more` is added to the exponent, `rest` to the result.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V log_of_normal(D d, V x, V more, V rest) {
     const hn::RebindToUnsigned<D> du;
     const V one = hn::Set(d, 1.0);
-    const auto tiny = hn::Lt(high, hn::Set(d, std::numeric_limits<double>::min()));
-    const V x = hn::IfThenElse(tiny, hn::Mul(high, hn::Set(d, 0x1p54)), high);
     // 512 more than the exponent, which stays positive and so needs no arithmetic shift; then as a double by its bits
     constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdULL;
     constexpr std::uint64_t kOne = 0x3ff0000000000000ULL;
@@ -137,9 +136,8 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     const V m =
         hn::BitCast(d, hn::Add(hn::And(from_root, hn::Set(du, (std::uint64_t{1} << 52) - 1)), hn::Set(du, kRootHalf)));
     constexpr std::uint64_t kMagic = 0x4330000000000000ULL;  // 2^52
-    V e = hn::Sub(hn::BitCast(d, hn::Or(power, hn::Set(du, kMagic))), hn::Set(d, 0x1p52 + 1023));
-    const V lifted = hn::IfThenElse(tiny, hn::Set(d, 54.0), hn::Zero(d));
-    e = hn::Sub(e, lifted);
+    const V biased = hn::BitCast(d, hn::Or(power, hn::Set(du, kMagic)));
+    const V e = hn::Add(hn::Sub(biased, hn::Set(d, 0x1p52 + 1023)), more);
     const V f = hn::Sub(m, one);
     const V s = hn::Div(f, hn::Add(f, hn::Set(d, 2.0)));
     const V z = hn::Mul(s, s);
@@ -151,21 +149,51 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     r = hn::MulAdd(r, z, hn::Set(d, 0x1.999999997fdb7p-2));
     r = hn::Mul(z, hn::MulAdd(r, z, hn::Set(d, 0x1.5555555555592p-1)));
     const V half = hn::Mul(hn::Mul(hn::Set(d, 0.5), f), f);
-    V rest = hn::Zero(d);
-    if constexpr (kHasLow) {
-        // log(high + low) = log high + low / high, near enough, since low is a rounding error of high
-        rest = hn::Div(low, high);
-        e = hn::Add(e, more);
-    }
     rest = hn::MulAdd(e, hn::Set(d, kLn2Low), rest);
     rest = hn::MulAdd(s, hn::Add(half, r), rest);
     const V log_m = hn::Sub(f, hn::Sub(half, rest));
-    V y = hn::MulAdd(e, hn::Set(d, kLn2High), log_m);
-    const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
-    // what is not a positive number: 0 and infinity; then negative ones and NaN, which alone fail x >= 0
-    y = hn::IfThenElse(hn::Eq(high, hn::Zero(d)), hn::Neg(infinity), y);
-    y = hn::IfThenElse(hn::Eq(high, infinity), infinity, y);
-    return hn::IfThenElse(hn::Ge(high, hn::Zero(d)), y, hn::Set(d, std::numeric_limits<double>::quiet_NaN()));
+    return hn::MulAdd(e, hn::Set(d, kLn2High), log_m);
+}
+
+// Of lanes among which not all are positive normal numbers. Each raises what is due to it and nothing else: of negative
+// ones the result is 0 / 0, of 0 it is -1 / 0, and infinity and NaN are as they are.
+template <class D, class V = hn::Vec<D>>
+HWY_NOINLINE V log_of_any(D d, V x, V more, V low) {
+    const V one = hn::Set(d, 1.0);
+    const V zero = hn::Zero(d);
+    // with SSE to ask whether a NaN is less is an invalid operation
+    const V number = hn::IfThenElse(hn::Eq(x, x), x, one);
+    const auto negative = hn::Lt(number, zero);
+    const auto none = hn::Eq(number, zero);
+    const auto infinite = hn::Gt(number, hn::Set(d, std::numeric_limits<double>::max()));
+    const auto usual = hn::AndNot(hn::Or(hn::Or(negative, none), infinite), hn::Eq(x, x));
+    const V positive = hn::IfThenElse(usual, x, one);
+    const auto tiny = hn::Lt(positive, hn::Set(d, std::numeric_limits<double>::min()));
+    // not the product first, which overflows where it is not taken
+    const V lifted = hn::Mul(positive, hn::IfThenElse(tiny, hn::Set(d, 0x1p54), one));
+    const V exponent = hn::Sub(more, hn::IfThenElseZero(tiny, hn::Set(d, 54.0)));
+    const V y = log_of_normal(d, lifted, exponent, hn::IfThenElseZero(usual, hn::Div(low, positive)));
+    const V above = hn::IfThenZeroElse(negative, hn::IfThenElse(none, hn::Neg(one), x));
+    const V others = hn::Div(above, hn::IfThenZeroElse(hn::Or(negative, none), one));
+    return hn::IfThenElse(usual, y, others);
+}
+
+// The log of high + low; without kHasLow, of high alone. `more` is added to the exponent.
+template <bool kHasLow, bool kFine, class D, class V = hn::Vec<D>>
+HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
+    const hn::RebindToSigned<D> di;
+    // positive and normal, by the bits, less the least of them, from the least integer on: no comparison of integers
+    // raises anything
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t kFirst = std::int64_t{1} << 52, kInfinity = std::int64_t{0x7ff} << 52;
+    const auto from_least =
+        hn::Add(hn::BitCast(di, high), hn::Set(di, std::numeric_limits<std::int64_t>::max() - kFirst + 1));
+    if (!hn::AllTrue(di, hn::Lt(from_least, hn::Set(di, kLeast + (kInfinity - kFirst))))) [[unlikely]] {
+        return log_of_any(d, high, kHasLow ? more : hn::Zero(d), kHasLow ? low : hn::Zero(d));
+    }
+    // log(high + low) = log high + low / high, near enough, since low is a rounding error of high
+    const V rest = kHasLow ? hn::Div(low, high) : hn::Zero(d);
+    return log_of_normal(d, high, kHasLow ? more : hn::Zero(d), rest);
 }
 
 #endif

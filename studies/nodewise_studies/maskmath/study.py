@@ -53,12 +53,20 @@ def report(result: Mapping[str, Any]) -> list[str]:
     for found in measured:
         if "most_together_percent" in found:
             places, together = found["most_one_by_one_percent"], found["most_together_percent"]
-            lines.append(
-                f"best: one by one where up to {min(places, together):.0f}% are chosen, together up to {together:.0f}%, "
-                "above that all are computed: where the times of trials crossed here"
-            )
+            lines.append(f"best: {_ways(min(places, together), together)}: where the times of trials crossed here")
             break
     return lines
+
+
+def _ways(one_by_one: float, together: float) -> str:
+    """By what way elements are computed, by the share of them that is chosen, in percent."""
+    ways = [("one by one", one_by_one)] if one_by_one > 0 else []
+    ways += [("together", together)] if together > one_by_one else []
+    said = [
+        f"{way}{' where' if i == 0 else ''} up to {most:.0f}%{' are chosen' if i == 0 else ''}"
+        for i, (way, most) in enumerate(ways)
+    ]
+    return ", ".join([*said, f"{'above that ' if said else ''}all are computed"])
 
 
 STUDY = Study(

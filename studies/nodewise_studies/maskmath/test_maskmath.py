@@ -57,6 +57,26 @@ def test_the_square_root_is_the_quicker_one_and_the_answer_says_so() -> None:
     assert ("steps from an estimate" in line) == (steps < own)
 
 
+def test_where_best_changes_its_way_is_found_by_trials_and_the_answer_says_so() -> None:
+    found = measure("best", function="acosh")
+    one, together = found["most_one_by_one_percent"], found["most_together_percent"]
+    assert 0 <= one <= 100 and 0 <= together <= 100
+    assert "most_together_percent" not in measure("native", function="acosh")
+    assert MASKMATH.study.report is not None
+    (line,) = MASKMATH.study.report({"rows": [{"metrics": {}}, {"metrics": found}]})
+    assert line.startswith("best: ") and f"up to {max(together, min(one, together)):.0f}%" in line
+    for some, all_, said in (
+        (20.0, 60.0, "one by one where up to 20% are chosen, together up to 60%, above that all are computed"),
+        (60.0, 60.0, "one by one where up to 60% are chosen, above that all are computed"),
+        (70.0, 60.0, "one by one where up to 60% are chosen, above that all are computed"),
+        (0.0, 60.0, "together where up to 60% are chosen, above that all are computed"),
+        (0.0, 0.0, "all are computed"),
+    ):
+        metrics = {"most_one_by_one_percent": some, "most_together_percent": all_}
+        (line,) = MASKMATH.study.report({"rows": [{"metrics": metrics}]})
+        assert line == f"best: {said}: where the times of trials crossed here"
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("simd", simd_targets(MASKMATH))
 @pytest.mark.parametrize("variant", ["blend", "native", "compress", "best"])
@@ -114,11 +134,8 @@ def test_operations_are_those_of_the_chosen_elements(mask: str, chosen: float) -
         ("acosh", {"invalid"}),
     ],
 )
-def test_chosen_elements_raise_what_is_due(function: str, due: set[str]) -> None:
-    found = measure("native", function=function, input="edge", mask="all")
+@pytest.mark.parametrize("simd", simd_targets(MASKMATH))
+def test_chosen_elements_raise_what_is_due(function: str, due: set[str], simd: str) -> None:
+    found = measure("native", simd, function=function, input="edge", mask="all")
     raised = {name for name in RAISED if found[name]}
-    if simd_targets(MASKMATH)[0].startswith("AVX3"):
-        assert due <= raised <= due | {"underflow"} | ({"divided_by_zero"} if function == "log" else set())
-    else:
-        # all lanes are computed, also those whose result another way gives: more is raised, and nothing certain by log
-        assert raised and (function == "log" or due <= raised)
+    assert due <= raised <= due | {"underflow"} | ({"divided_by_zero"} if function == "log" else set())
