@@ -99,7 +99,9 @@ typedef struct nwt_loss {
 
 NWT_API int nwt_open(const nwt_options* options, nwt_endpoint** endpoint);
 
-/* Waits for a peer with room. */
+/* Waits for a peer with room. A timeout, here and of receiving, is how long it may take until a message begins: of one
+ * that is larger than half of the room both sides work at once, and to break off in its middle would lose what follows.
+ * It ends with NWT_PEER_LOST or NWT_INTERRUPTED then. */
 NWT_API int nwt_send(nwt_endpoint* endpoint, const void* data, uint64_t size, int64_t timeout_ns);
 
 /* One message of several parts, 1 to NWT_MAX_PARTS. */
