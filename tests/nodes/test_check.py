@@ -109,14 +109,14 @@ def test_faults_of_every_rule_are_found_and_nothing_else(own: dict[str, Rule], t
             "kernel-options",
             "kernel.options.nohz_full: 2-5, where 35 of 36 nodes have 2-7",
         ),
-        ("services|slurmd", KeyError, "services", "services.slurmd: nothing, where 35"),
-        ("clocks|governors", None, "governor", "clocks.governors: nothing, where 35"),
+        ("services|slurmd", KeyError, "services", "services.slurmd: not there, where 35"),
+        ("clocks|governors", None, "governor", "clocks.governors: null, where 35"),
         ("memory|total", 240 * 10**9, "memory-size", "robust deviations below the median 238.4 GiB of 36 nodes"),
         ("sensors|processor", 99.0, "processor-heat", "robust deviations above"),
-        ("sensors|processor", None, "processor-heat", "not there, where 35 of 36 nodes have it"),
+        ("sensors|processor", None, "processor-heat", "null, where 35 of 36 nodes have a number"),
         ("kernel|tickless", "2-9", "tickless-isolated", "8-9 of 2-9 are not in 2-7"),
         ("mounts|/|free", 0.01, "mount-space", "mounts./.free: 0.01, wanted: least 0.03"),
-        ("mounts|/home", KeyError, "mount-type", "mounts./home.type: nothing"),
+        ("mounts|/home", KeyError, "mount-type", "mounts./home.type: not there"),
         ("processor|name", "Other", "processor-models", "processor.name: Other, where 35"),
     ],
 )
@@ -127,6 +127,41 @@ def test_one_fault_is_said_with_its_peers(
     result = _judge(_changed(sound, 7, path, value), own)
     found = [f for f in result.findings if f.finding.name == rule]
     assert [f.nodes for f in found] == [("n00008",)] and words in found[0].finding.summary, found
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rule", "words"),
+    [
+        ("kernel|modules|nfs", KeyError, "modules", "kernel.modules.nfs: not there, where 35 of 36 nodes have null"),
+        (
+            "kernel|options|acpi_osi",
+            None,
+            "kernel-options",
+            "kernel.options.acpi_osi: null, where 35 of 36 nodes do not have it",
+        ),
+        ("mounts|/home|bytes", None, "mount-size", "mounts./home.bytes: null, where 35"),
+        ("mounts|/home", KeyError, "mount-size", "mounts./home.bytes: not there, where 35"),
+    ],
+)
+def test_a_name_that_is_missing_is_told_from_a_fact_that_is_null(
+    own: dict[str, Rule], sound: list[Node], path: str, value: Any, rule: str, words: str
+) -> None:
+    """For each kind that reads names by a star."""
+    broken = _changed(sound, 7, path, value)
+    found = [f for f in _judge(broken, own).findings if f.finding.name == rule]
+    assert [f.nodes for f in found] == [("n00008",)] and words in found[0].finding.summary, found
+    since = [f for f in _judge([broken[7]], own, before=[sound[7]]).findings if path.startswith("kernel")]
+    assert [f.nodes for f in since] == [("n00008",)] * path.startswith("kernel")
+
+
+def test_a_site_that_wants_a_value_of_every_name_judges_null_and_not_what_is_missing(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    site = _site(tmp_path, '[[desired]]\nfact = "mounts.*.free"\nleast = 0.001\n', own)
+    gone, null = _changed(sound, 3, "mounts|/home", KeyError), _changed(sound, 3, "mounts|/home|free", None)
+    assert "desired:mounts.*.free" not in _found(_judge(gone, own, site))
+    [found] = [f for f in _judge(null, own, site).findings if f.finding.name == "desired:mounts.*.free"]
+    assert found.nodes == ("n00004",) and "mounts./home.free: null, wanted: least 0.001" in found.finding.summary
 
 
 def test_without_a_majority_nobody_is_wrong(own: dict[str, Rule], sound: list[Node]) -> None:

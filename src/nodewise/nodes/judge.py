@@ -10,7 +10,7 @@ from typing import Any
 
 from nodewise.base.units import format_bytes
 from nodewise.nodes.classes import Group
-from nodewise.nodes.facts import Value
+from nodewise.nodes.facts import MISSING, Value
 from nodewise.nodes.findings import NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.node_names import fold
@@ -29,7 +29,9 @@ _SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
 def shown_value(value: Value, path: str = "") -> str:
     """A value in a sentence."""
     if value is None:
-        return "nothing"
+        return "null"
+    if value is MISSING:
+        return "not there"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -63,7 +65,7 @@ def _keys(column: Sequence[Value], members: Sequence[int], rule: Rule) -> list[s
 
 def _at(column: Sequence[Value], i: int, key: str | None) -> Value:
     value = column[i]
-    return value if key is None or value is None else value.get(key)
+    return value if key is None or value is None else value.get(key, MISSING)
 
 
 def _path(rule: Rule, key: str | None) -> str:
@@ -94,7 +96,7 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
                 fact=path,
             )
             continue
-        wanted = shown_value(common, path)
+        wanted = "do not have it" if common is MISSING else f"have {shown_value(common, path)}"
         apart: dict[Value, list[int]] = {}
         for i, value in zip(members, values, strict=True):
             if value != common:
@@ -103,7 +105,7 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
             yield made(
                 rule,
                 [fleet.names[i] for i in which],
-                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes have {wanted}",
+                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes {wanted}",
                 group=group.name,
                 fact=path,
             )
@@ -125,7 +127,7 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
         for i in members:
             value = _at(column, i, key)
             # a name that a star stands for may be missing; who wants it everywhere names it
-            if (value is None and (not by_site or key is not None)) or holds(value):
+            if value is MISSING or (value is None and not by_site) or holds(value):
                 continue
             wrong.setdefault(value if not isinstance(value, float) else None, []).append(i)
         for value, which in wrong.items():
@@ -199,16 +201,20 @@ def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iter
         path = _path(rule, key)
         found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
         there = {i for i, _ in found}
-        lacking = [fleet.names[i] for i in group.members if i not in there]
-        if lacking and len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
-            yield made(
-                rule,
-                lacking,
-                f"{path}: not there, where {len(found)} of {len(group.members)} nodes have it",
-                severity=Severity.NOTE,
-                group=group.name,
-                fact=path,
-            )
+        if len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
+            lacking: dict[str, list[str]] = {}
+            for i in group.members:
+                if i not in there:
+                    lacking.setdefault(shown_value(_at(column, i, key), path), []).append(fleet.names[i])
+            for word, nodes in lacking.items():
+                yield made(
+                    rule,
+                    nodes,
+                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes have a number",
+                    severity=Severity.NOTE,
+                    group=group.name,
+                    fact=path,
+                )
         scaled = [math.log(v) if log else float(v) for _, v in found]
         most = bulk(scaled, float(c["step"]), tests)
         if most is None:
