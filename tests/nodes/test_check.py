@@ -164,6 +164,52 @@ def test_a_site_that_wants_a_value_of_every_name_judges_null_and_not_what_is_mis
     assert found.nodes == ("n00004",) and "mounts./home.free: null, wanted: least 0.001" in found.finding.summary
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/run/user/*",
+        "/home/*",
+        "/media/*/disk",
+        "/var/lib/docker/overlay2/*/merged",
+        "/var/lib/containers/storage/overlay/*/merged",
+        "/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/rootfs",
+        "/auto",
+    ],
+)
+def test_mounts_that_come_and_go_are_not_missed(own: dict[str, Rule], sound: list[Node], place: str) -> None:
+    """Neither beside those of the peers nor since the last time; what is full or does not answer is named still."""
+    mount = {**sound[0]["mounts"]["/"], "type": "tmpfs", "options": ["rw"], "passing": place == "/auto"}
+    for few in (3, 33):
+        nodes = copy.deepcopy(sound)
+        for number, node in enumerate(nodes[:few]):
+            node["mounts"][place] = {**mount, "bytes": 10**9 + number}
+        assert _judge(nodes, own, before=sound).findings == () == _judge(sound, own, before=nodes).findings
+    full = _changed(sound, 4, f"mounts|{place}", {**mount, "free": 0.0})
+    assert _found(_judge(full, own)) == {"mount-space": ("n00005",)}
+
+
+def test_a_link_at_idle_is_slower_and_not_narrower(own: dict[str, Rule], sound: list[Node]) -> None:
+    device = next(iter(sound[58]["accelerators"]))
+    idle = _changed(sound, 58, f"accelerators|{device}|link", "x16 2.5 GT/s PCIe")
+    assert _judge(idle, own, before=sound).findings == ()
+    narrow = _judge(_changed(sound, 58, f"accelerators|{device}|link", "x8 16.0 GT/s PCIe"), own)
+    assert _found(narrow) == {"accelerator-link": ("n00059",)} and ": x8, where" in narrow.findings[0].finding.summary
+
+
+@pytest.mark.parametrize(
+    ("days", "count", "found"),
+    [(0.1, 101, True), (0.1, 100, False), (300, 20_000, False), (300, 40_000, True), (None, 101, False)],
+)
+def test_errors_of_a_fabric_count_by_the_time_that_they_took(
+    own: dict[str, Rule], sound: list[Node], days: float | None, count: int, found: bool
+) -> None:
+    port = next(iter(sound[0]["fabric"]))
+    nodes = _changed(sound, 0, f"fabric|{port}|errors|symbol_error", count)
+    nodes[0]["system"]["uptime_s"] = None if days is None else days * 86400
+    result = [f for f in _judge(nodes, own).findings if f.finding.name == "fabric-errors"]
+    assert [f.nodes for f in result] == [("n00001",)] * found
+
+
 def test_without_a_majority_nobody_is_wrong(own: dict[str, Rule], sound: list[Node]) -> None:
     split = copy.deepcopy(sound[:10])
     for node in split[:4]:

@@ -173,6 +173,30 @@ def test_a_mount_says_neither_who_nor_where_from() -> None:
     assert shown_options("rw,uid=1000,addr=10.0.0.1,password=x,vers=4.2") == ("rw", "vers=4.2")
 
 
+def test_mounts_of_an_automounter_pass_and_what_is_cut_is_said(tmp_path: Path) -> None:
+    lines = [
+        "/dev/sda1 / xfs rw 0 0",
+        "map /proj autofs rw 0 0",
+        "s:/a /proj/a nfs4 rw 0 0",
+        "s:/b /project nfs4 rw 0 0",
+    ]
+    lines += ["systemd-1 /work autofs rw 0 0", "s:/w /work nfs4 rw 0 0"]
+    lines += [f"overlay /var/lib/docker/overlay2/{n}/merged overlay rw 0 0" for n in range(100)]
+    made = take_snapshot(write(tmp_path / "a", {**systems.cluster_node(), "proc/self/mounts": "\n".join(lines)}), "0")
+    assert made.mounts is not None and {p: m.passing for p, m in made.mounts.items()} == {
+        "/": False,
+        "/proj/a": True,
+        "/project": False,
+        "/work": True,
+        "/var/lib/docker/overlay2/*/merged": False,
+    }
+    assert "mounts.*" not in made.absent
+    lines += [f"s:/{n} /proj/{n} nfs4 rw 0 0" for n in range(90)] + ["/dev/sdb1 /last xfs rw 0 0"]
+    made = take_snapshot(write(tmp_path / "b", {**systems.cluster_node(), "proc/self/mounts": "\n".join(lines)}), "0")
+    assert made.mounts is not None and len(made.mounts) == 64 and "/last" in made.mounts
+    assert made.absent["mounts.*"] == "64 of 96 are kept"
+
+
 def test_packages_of_rpm_are_read_from_its_database(tmp_path: Path) -> None:
     """A database and its headers made by hand, after RPM's description of both."""
     path = tmp_path / "var/lib/rpm/rpmdb.sqlite"

@@ -34,7 +34,7 @@ _AHEAD_S = 5.0
 
 def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
     """An empty fleet that keeps what the rules read."""
-    paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.reads}
+    paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.needs}
     return Fleet(tuple(sorted({*paths, *CLASS_PATHS, *ALIKE_PATHS, MEMORY})))
 
 

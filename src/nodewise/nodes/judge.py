@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from nodewise.base.units import format_bytes
@@ -14,7 +15,7 @@ from nodewise.nodes.facts import MISSING, Value
 from nodewise.nodes.findings import NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.node_names import fold
-from nodewise.nodes.relations import FUNCTIONS, subset
+from nodewise.nodes.relations import FUNCTIONS, PARTS, subset
 from nodewise.nodes.rule import Rule
 from nodewise.quiet.finding import Finding, Severity
 from nodewise.statistics.outlying import bulk
@@ -53,14 +54,28 @@ def made(rule: Rule, nodes: Sequence[str], summary: str, evidence: Sequence[str]
     return NodeFinding(finding, rule.kind, tuple(nodes), **more)
 
 
-def _keys(column: Sequence[Value], members: Sequence[int], rule: Rule) -> list[str | None]:
+def _keys(fleet: Fleet, members: Sequence[int], rule: Rule) -> list[str | None]:
     """The names that the rule's star stands for in a group; one None where it has no star."""
     if "*" not in rule.path:
         return [None]
-    left_out = set(rule.condition.get("except", ()))
+    column = fleet.columns[rule.path]
     # many nodes share one dictionary
     several = {id(column[i]): column[i] for i in members if column[i]}
-    return [k for k in sorted({k for one in several.values() for k in one}) if k not in left_out]
+    found = sorted({k for one in several.values() for k in one} - _passing(rule, fleet, members))
+    return [k for k in found if not _is_left_out(rule, k)]
+
+
+def _is_left_out(rule: Rule, key: str) -> bool:
+    return any(fnmatchcase(key, str(pattern)) for pattern in rule.condition.get("except", ()))
+
+
+def _passing(rule: Rule, fleet: Fleet, members: Iterable[int]) -> set[str]:
+    """The names of which a fact beside the rule's says, on any of the nodes, that they are not judged."""
+    if rule.unless is None:
+        return set()
+    column = fleet.columns[rule.unless]
+    several = {id(column[i]): column[i] for i in members if column[i]}
+    return {k for one in several.values() for k, v in one.items() if v is True}
 
 
 def _at(column: Sequence[Value], i: int, key: str | None) -> Value:
@@ -78,8 +93,10 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
     members = group.members
     if len(members) < 2:
         return
-    for key in _keys(column, members, rule):
+    part = PARTS.get(rule.condition.get("part", ""))
+    for key in _keys(fleet, members, rule):
         values = [_at(column, i, key) for i in members]
+        values = [part(v) for v in values] if part else values
         counts = Counter(values)
         if len(counts) == 1:
             continue
@@ -121,7 +138,7 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
     wanted = ", ".join(
         f"{k.replace('_', ' ')} {shown_value(tuple(v) if isinstance(v, list) else v, rule.path)}" for k, v in c.items()
     )
-    for key in _keys(column, members, rule):
+    for key in _keys(fleet, members, rule):
         path = _path(rule, key)
         wrong: dict[Value, list[int]] = {}
         for i in members:
@@ -197,7 +214,7 @@ def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iter
     """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules."""
     column, c = fleet.columns[rule.path], rule.condition
     log, side = c.get("scale") == "log", c.get("side", "both")
-    for key in _keys(column, group.members, rule):
+    for key in _keys(fleet, group.members, rule):
         path = _path(rule, key)
         found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
         there = {i for i, _ in found}
@@ -252,7 +269,10 @@ def change_findings(rule: Rule, fleet: Fleet, before: Fleet) -> Iterator[NodeFin
         j = then.get(name)
         if j is None or now_column[i] is then_column[j]:
             continue
-        for key in sorted({*(now_column[i] or ()), *(then_column[j] or ())}) if "*" in rule.path else [None]:
+        passing = _passing(rule, fleet, [i]) | _passing(rule, before, [j])
+        for key in sorted({*(now_column[i] or ()), *(then_column[j] or ())} - passing) if "*" in rule.path else [None]:
+            if key is not None and _is_left_out(rule, key):
+                continue
             old, new = _at(then_column, j, key), _at(now_column, i, key)
             near = _is_number(old) and _is_number(new) and abs(new - old) <= step * abs(old)
             if old != new and not near:
