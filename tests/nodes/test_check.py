@@ -429,6 +429,13 @@ def test_what_is_no_snapshot_is_named_and_the_others_are_judged(
         ("mounts|/", 3),
         ("processor|features", "x" * 9),
         ("software|a", "x" * 2000),
+        ("memory|total", -5),
+        ("memory|numa|0|bytes", -1),
+        ("processor|caches|L2", -1),
+        ("limits|ulimits|open files", [-1, 5]),
+        ("mounts|/|free", 1.5),
+        ("system|uptime_s", -0.5),
+        ("system|load", 1e80),
     ],
 )
 def test_a_value_of_another_type_is_named(own: dict[str, Rule], sound: list[Node], path: str, value: Any) -> None:
@@ -437,6 +444,58 @@ def test_a_value_of_another_type_is_named(own: dict[str, Rule], sound: list[Node
     assert (
         fleet.names == [] and path.split("|", maxsplit=1)[0] in fleet.unreadable[0].problem
     ) or "too long" in fleet.unreadable[0].problem
+
+
+def test_numbers_below_zero_that_have_a_meaning_are_none_of_damage(own: dict[str, Rule], sound: list[Node]) -> None:
+    node = _changed(sound, 0, "sensors|processor", -3.0)
+    node = _changed(_changed(node, 0, "time|offset_s", -0.01), 0, "kernel|perf_paranoid", -1)
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO(json.dumps(_changed(node, 0, "own|a", -1e90)[0]).encode())])
+    assert fleet.names == ["n00001"] and not fleet.unreadable
+
+
+def test_millions_of_bad_lines_are_counted_and_some_of_them_kept(own: dict[str, Rule]) -> None:
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO(b"x\n" * 50_000)])
+    assert fleet.unreadable_count == 50_000 and len(fleet.unreadable) == 100
+    [found] = judge(fleet, own, Site(), None, TODAY, NOW).findings
+    assert found.finding.summary.startswith("50000 of what was given")
+
+
+def test_a_node_that_is_there_twice_is_judged_once_by_its_last_snapshot(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    """By rules of every kind, and by what the site wants."""
+    site = _site(tmp_path, '[[desired]]\nfact = "memory.swappiness"\nis = 77\nseverity = "note"\n', own)
+    broken = _changed(sound, 7, "mounts|/|free", 0.01)
+    for path, value in (
+        ("kernel|tickless", "2-9"),
+        ("taken", NOW - 9000),
+        ("kernel|mitigations|mds", "Vulnerable"),
+        ("sensors|processor", 99.0),
+    ):
+        broken = _changed(broken, 7, path, value)
+
+    def said(result: CheckResult) -> list[tuple[str, str, list[str]]]:
+        return [(f.finding.name, f.finding.summary, sorted(f.nodes)) for f in result.findings]
+
+    once = _judge(broken, own, site, before=sound)
+    for nodes in ([*broken, broken[7]], [sound[7], *broken]):
+        twice = _judge(nodes, own, site, before=sound)
+        assert [s for s in said(twice) if s[0] != "twice"] == said(once)
+        assert [f.nodes for f in twice.findings if f.finding.name == "twice"] == [("n00008",)]
+        assert twice.nodes == 60 and twice.groups == once.groups
+
+
+def test_a_history_that_cannot_be_read_is_said(own: dict[str, Rule], sound: list[Node]) -> None:
+    old = new_fleet(own.values(), Site())
+    old.read([io.BytesIO(b"{}\nx\n" + json.dumps(sound[0]).encode())])
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO(json.dumps(sound[0]).encode())])
+    [note] = judge(fleet, own, Site(), old, TODAY, NOW + 100).notes
+    assert note.startswith(
+        "2 of what the history holds cannot be read as a snapshot: standard input: it is no snapshot"
+    )
 
 
 def test_one_over_several_lines_is_read_whole(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:

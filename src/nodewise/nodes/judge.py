@@ -175,18 +175,18 @@ def _condition(c: Mapping[str, Any]) -> Callable[[Value], bool]:
     return holds
 
 
-def relation_findings(rule: Rule, fleet: Fleet) -> Iterator[NodeFinding]:
+def relation_findings(rule: Rule, fleet: Fleet, members: Sequence[int]) -> Iterator[NodeFinding]:
     """Those on which a relation of facts does not hold."""
     columns = [fleet.columns[p] for p in rule.reads]
     known: dict[tuple[Value, ...], str | None] = {}
     wrong: dict[str, list[str]] = {}
-    for i, name in enumerate(fleet.names):
+    for i in members:
         facts = tuple(c[i] for c in columns)
         if facts not in known:
             known[facts] = _broken(rule, facts)
         problem = known[facts]
         if problem:
-            wrong.setdefault(problem, []).append(name)
+            wrong.setdefault(problem, []).append(fleet.names[i])
     for problem, nodes in wrong.items():
         yield made(rule, nodes, f"{' and '.join(rule.reads)}: {problem}", fact=rule.path)
 
@@ -259,13 +259,14 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def change_findings(rule: Rule, fleet: Fleet, before: Fleet) -> Iterator[NodeFinding]:
+def change_findings(rule: Rule, fleet: Fleet, members: Sequence[int], before: Fleet) -> Iterator[NodeFinding]:
     """Those whose fact is another one than in their last good snapshot; of numbers, by more than the rule's `step`, a share."""
     then = {name: i for i, name in enumerate(before.names)}
     now_column, then_column = fleet.columns[rule.path], before.columns[rule.path]
     step = rule.condition.get("step", 0)
     wrong: dict[tuple[str, str, str], list[str]] = {}
-    for i, name in enumerate(fleet.names):
+    for i in members:
+        name = fleet.names[i]
         j = then.get(name)
         if j is None or now_column[i] is then_column[j]:
             continue
