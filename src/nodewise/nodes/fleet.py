@@ -158,12 +158,13 @@ def _lines(stream: BinaryIO, origin: str) -> Iterator[tuple[str, dict[str, Any] 
             continue
         if number == 1 and line.strip() in (b"{", b"["):
             rest = stream.read(LONGEST + 1 - len(line))
-            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else _parsed(line + rest)
+            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else parsed(line + rest)
             return
-        yield at if number > 1 else origin, _parsed(line)
+        yield at if number > 1 else origin, parsed(line)
 
 
-def _parsed(text: bytes) -> dict[str, Any] | str:
+def parsed(text: bytes) -> dict[str, Any] | str:
+    """The snapshot that a text is, or what `silence` wrote; for what is none, a text that says why."""
     try:
         data = parse_json(text)
     except ValueError as problem:
