@@ -24,7 +24,7 @@ def impossible(value: Any, path: Path) -> Iterator[tuple[Path, float, str]]:
         for place, inner in enumerate(value):
             yield from impossible(inner, (*path, place))
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             yield path, value, "a finite number is needed"
         elif path[:1] == ("own",):
             return

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SECTION = "Nodes"
 _STDIN = Path("-")
 #: How long a prologue looks through a history.
-_PATIENCE_S = 0.5
+_PATIENCE_S = 0.3
 
 
 @click.command(

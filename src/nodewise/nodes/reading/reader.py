@@ -59,6 +59,8 @@ class Reader:
         """The one whole number of a file, times `scale`."""
         text, reason = self.raw(file)
         try:
+            if text and len(text) > LONGEST:
+                raise ValueError(text[:LONGEST])
             if text:
                 return int(text, 0) * scale
             self.lack(fact, reason or f"{file}: empty")
