@@ -14,7 +14,6 @@ import pytest
 from benchmarks._check.faults import explained, plant
 from benchmarks._check.fleets import NOW, SITE_RULES, Node, regular, uneven
 from benchmarks._check.stepped import stepped
-from nodewise.base.errors import InputError
 from nodewise.nodes.check import judge, new_fleet
 from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.rule import Rule, joined, own_rules, read_rules
@@ -24,7 +23,6 @@ from nodewise.report.exports.junit import junit_text
 from nodewise.report.pages.check import check_page
 from nodewise.report.text.check import check_text
 from nodewise.verdicts.encoding import encode
-from tools import rules_page
 
 TODAY = datetime.date(2026, 11, 23)
 
@@ -307,46 +305,6 @@ until = 2026-11-22
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[nodes\n", "line 1, column"),
-        ("x = 1\n", "line 1, column 1: not known: x"),
-        ("[nodes]\n  expectd = 'a'\n", "line 2, column 3: not known of nodes: expectd"),
-        ("[speed]\nthread = 3\n", "line 2, column 1: not known of speed: thread"),
-        ("[speed]\nthreads = 0\n", "line 2, column 1: threads: a number of threads is needed"),
-        ("[speed]\nallow = 'x'\n", "line 2, column 1: "),
-        ("[nodes]\nexpected = 'n[3-1]'\n", "line 2, column 1: not a list of nodes: '3-1'"),
-        ("[nodes]\nexpected = 'n[1-999999999]'\n", "line 2, column 1: not a list"),
-        ("\n[[desired]]\nfact = 'memory.totl'\nis = 1\n", "line 3, column 1: fact: no such fact"),
-        ("[[desired]]\nfact = 'memory.total'\n", "line 1, column 1: desired says no value"),
-        ("[[desired]]\nfact = 'memory.total'\nleast = 'x'\n", "line 3, column 1: least: a number is needed"),
-        (
-            "[[suppress]]\nrule = 'servises'\nreason = 'x'\nuntil = 2026-01-01\n",
-            "line 2, column 1: rule: not known: 'servises'\n\nhint: did you mean services?",
-        ),
-        ("[[suppress]]\nrule = 'services'\nuntil = 2026-01-01\n", "line 1, column 1: suppress has no reason"),
-        ("[[suppress]]\nrule = 'services'\nreason = 'x'\n", "suppress needs a day on which it ends"),
-        ("[severity]\nservices = 'off'\n", "line 2, column 1: services: not a severity"),
-        ("[severity]\nservices = []\n", "line 2, column 1: services: not a severity"),
-        (
-            "[[desired]]\nfact = 'memory.total'\nleast = 1\nseverity = {}\n",
-            "line 4, column 1: severity: not known: {}",
-        ),
-        ("[[desired]]\nfact = 'memory.total'\nleast = 1\ngroup = [[1]]\n", "line 4, column 1: group: not known: [[1]]"),
-        ("rule = 3\n", "rules are written as [[rule]]"),
-        ("groups = 3\n", "line 1, column 1: groups is written as [groups]"),
-        ("a = " + "[" * 100_000, "nested too deep"),
-    ],
-)
-def test_a_sites_file_is_refused_with_line_and_column(
-    own: dict[str, Rule], tmp_path: Path, text: str, message: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        _site(tmp_path, text, own)
-    assert message in str(caught.value)
-
-
 RULE = """[[rule]]
 id = "a"
 kind = "uniform"
@@ -355,38 +313,6 @@ severity = "note"
 reason = "r"
 remedy = "m"
 """
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('id = "a"', 'id = "A b"', "line 2, column 1: id: not a name"),
-        ('"uniform"', '"unifrom"', "line 3, column 1: kind: not known: 'unifrom'\n\nhint: did you mean uniform?"),
-        (
-            "memory.total",
-            "memory.totl",
-            "line 4, column 1: reads: no such fact: 'memory.totl'\n\nhint: did you mean memory.total?",
-        ),
-        ('reads = "memory.total"', "reads = 3", "line 4, column 1: reads"),
-        ('"note"', '"bad"', "line 5, column 1: severity"),
-        ('remedy = "m"\n', "", "line 1, column 1: the rule has no remedy"),
-        (
-            'remedy = "m"\n',
-            'remedy = "m"\nexcpt = []\n',
-            "line 8, column 1: not known of a rule of kind uniform: excpt\n\nhint: did you mean except?",
-        ),
-        ('"uniform"', '"outlier"', "an outlier's step"),
-        ('kind = "uniform"', 'kind = "outlier"\nstep = nan', "line 4, column 1: step: a finite number"),
-        ('kind = "uniform"', 'kind = "relation"\nfunction = "one_vale"', "did you mean one_value?"),
-        ('kind = "uniform"', 'kind = "relation"\nsubset_of = true', "subset_of needs two facts"),
-        ("[[rule]]", "[other]", "line 1, column 1: not known: other"),
-    ],
-)
-def test_a_rule_is_refused_with_line_and_column(tmp_path: Path, old: str, new: str, message: str) -> None:
-    (tmp_path / "r.toml").write_text(RULE.replace(old, new))
-    with pytest.raises(InputError) as caught:
-        read_rules(tmp_path / "r.toml")
-    assert message in str(caught.value)
 
 
 def test_a_rule_of_a_users_own_is_one_table(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
@@ -506,16 +432,6 @@ def test_one_over_several_lines_is_read_whole(own: dict[str, Rule], sound: list[
     fleet.read([tmp_path])
     assert fleet.names == ["n00001"]
     assert ["more than" in u.problem for u in fleet.unreadable] == [True, False]
-
-
-def test_rules_that_come_with_nodewise_are_told_apart_and_say_what_to_do() -> None:
-    rules = own_rules()
-    assert len({r.id for r in rules}) == len(rules) > 100
-    assert all(r.reason.endswith((".", ")")) for r in rules)
-
-
-def test_the_page_of_the_rules_is_made_of_them() -> None:
-    assert rules_page.PAGE.read_text() == rules_page.page(), "run: .venv/bin/python tools/rules_page.py"
 
 
 def _mutated(node: Any, rng: random.Random) -> Any:

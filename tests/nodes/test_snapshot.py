@@ -197,6 +197,23 @@ def test_mounts_of_an_automounter_pass_and_what_is_cut_is_said(tmp_path: Path) -
     assert made.absent["mounts.*"] == "64 of 96 are kept"
 
 
+def test_what_is_left_out_of_many_is_said(tmp_path: Path) -> None:
+    many = {f"sys/class/net/eth{n}/device/class": "x" for n in range(70)}
+    many |= {f"sys/class/infiniband/mlx5_{n}/ports/1/rate": "100" for n in range(71)}
+    many |= {
+        f"sys/bus/pci/devices/{n:04}/{k}": v
+        for n in range(72)
+        for k, v in (("class", "0x030000"), ("vendor", "0x10de"))
+    }
+    many |= {f"sys/class/hwmon/hwmon{n}/name": "x" for n in range(73)}
+    many |= {f"usr/lib64/libmpi.so.{n}": "" for n in range(3)}
+    made = take_snapshot(write(tmp_path, {**systems.common(2), **many}), "0", node="n")
+    assert made.network is not None and made.fabric is not None and made.accelerators is not None
+    assert (len(made.network), len(made.fabric), len(made.accelerators)) == (64, 64, 64)
+    for fact, count in (("network", 70), ("fabric", 71), ("accelerators", 72), ("sensors", 73)):
+        assert made.absent[f"{fact}.*"] == f"64 of {count} are kept"
+
+
 def test_packages_of_rpm_are_read_from_its_database(tmp_path: Path) -> None:
     """A database and its headers made by hand, after RPM's description of both."""
     path = tmp_path / "var/lib/rpm/rpmdb.sqlite"

@@ -79,7 +79,7 @@ def judge(
         found += value_findings(rule, fleet, members, name or "")
     found = [_with_severity(f, site) for f in found]
     open_ones, known = _suppressed(found, site, today)
-    notes = []
+    notes = list(site.notes)
     if before is not None and before.unreadable:
         first = before.unreadable[0]
         notes.append(

@@ -29,6 +29,8 @@ _OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "outlier": {"side": str, "scale": str, "step": (int, float)},
     "change": {"step": (int, float), "except": list, "unless": str},
 }
+#: What the values of a condition may be.
+CONDITION_KINDS = _OF_KIND["value"]
 _WORDS: dict[Any, str] = {str: "a text", bool: "true or false", list: "a list", (int, float): "a number"}
 
 
@@ -119,7 +121,7 @@ def _rule(document: Document, number: int, table: dict[str, Any], known: frozens
     own = _OF_KIND[table["kind"]]
     for key, value in table.items():
         if key in own:
-            _check(value, own[key], key, wrong)
+            check_value(value, own[key], key, wrong)
         elif key not in (*_COMMON, "reads", "source"):
             raise wrong(
                 f"not known of a rule of kind {table['kind']}: {key}",
@@ -142,11 +144,12 @@ def _rule(document: Document, number: int, table: dict[str, Any], known: frozens
     return rule
 
 
-def _check(value: Any, kinds: Any, key: str, wrong: Any) -> None:
+def check_value(value: Any, kinds: Any, key: str, wrong: Any) -> None:
+    """Raises what `wrong` makes where a value of a condition is not of its kinds, or no finite number."""
     boolean = isinstance(value, bool) and kinds is not bool and not (isinstance(kinds, tuple) and bool in kinds)
     if not isinstance(value, kinds) or boolean:
         raise wrong(f"{key}: {_WORDS.get(kinds, 'a text, a number, or true or false')} is needed", key)
-    if isinstance(value, float) and not math.isfinite(value):
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (value if isinstance(value, list) else [value])):
         raise wrong(f"{key}: a finite number is needed", key)
     if isinstance(value, list) and not all(isinstance(v, str | int | float | bool) for v in value):
         raise wrong(f"{key}: a list of texts and numbers is needed", key)

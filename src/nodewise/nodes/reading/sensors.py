@@ -26,7 +26,7 @@ def read_sensors(r: Reader) -> Sensors:
     watts: dict[str, float] = {}
     fans: dict[str, int] = {}
     counts: dict[str, int] = {}
-    for chip in (chips or ())[:_MOST]:
+    for chip in r.cut("sensors", chips or [], _MOST):
         kind = (read_text(chip / "name") or chip.name)[:40]
         name = f"{kind} {counts.get(kind, 0)}"
         counts[kind] = counts.get(kind, 0) + 1
