@@ -35,7 +35,7 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "one-governor": ("clocks.governors", {"performance": "1-71", "powersave": "0"}),
     "one-microcode": ("processor.microcode", {"0xd000375": "1-71", "0xd000300": "0"}),
     "clock-offset": ("time.offset_s", -0.7),
-    "fabric-errors": ("fabric.*.errors.symbol_error", 5000),
+    "fabric-errors": ("fabric.*.errors.symbol_error", 10**6),
     "one-fabric-adapter": ("fabric", {f"hfi1_{n}/1": _PORT for n in range(2)}),
     "memory-corrected": ("errors.corrected", 10**6),
     "throttled": ("clocks.throttled", 10**6),
@@ -47,6 +47,7 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "mount-answers": ("mounts.*.answers", False),
     "mount-space": ("mounts.*.free", 0.01),
     "mount-inodes": ("mounts.*.free_inodes", 0.001),
+    "accelerator-link": ("accelerators.*.link", "x8 16.0 GT/s PCIe"),
     "clock-synchronised": ("time.synchronised", False),
 }
 

@@ -173,6 +173,47 @@ def test_a_mount_says_neither_who_nor_where_from() -> None:
     assert shown_options("rw,uid=1000,addr=10.0.0.1,password=x,vers=4.2") == ("rw", "vers=4.2")
 
 
+def test_mounts_of_an_automounter_pass_and_what_is_cut_is_said(tmp_path: Path) -> None:
+    lines = [
+        "/dev/sda1 / xfs rw 0 0",
+        "map /proj autofs rw 0 0",
+        "s:/a /proj/a nfs4 rw 0 0",
+        "s:/b /project nfs4 rw 0 0",
+    ]
+    lines += ["systemd-1 /work autofs rw 0 0", "s:/w /work nfs4 rw 0 0"]
+    lines += [f"overlay /var/lib/docker/overlay2/{n}/merged overlay rw 0 0" for n in range(100)]
+    made = take_snapshot(write(tmp_path / "a", {**systems.cluster_node(), "proc/self/mounts": "\n".join(lines)}), "0")
+    assert made.mounts is not None and {p: m.passing for p, m in made.mounts.items()} == {
+        "/": False,
+        "/proj/a": True,
+        "/project": False,
+        "/work": True,
+        "/var/lib/docker/overlay2/*/merged": False,
+    }
+    assert "mounts.*" not in made.absent
+    lines += [f"s:/{n} /proj/{n} nfs4 rw 0 0" for n in range(90)] + ["/dev/sdb1 /last xfs rw 0 0"]
+    made = take_snapshot(write(tmp_path / "b", {**systems.cluster_node(), "proc/self/mounts": "\n".join(lines)}), "0")
+    assert made.mounts is not None and len(made.mounts) == 64 and "/last" in made.mounts
+    assert made.absent["mounts.*"] == "64 of 96 are kept"
+
+
+def test_what_is_left_out_of_many_is_said(tmp_path: Path) -> None:
+    many = {f"sys/class/net/eth{n}/device/class": "x" for n in range(70)}
+    many |= {f"sys/class/infiniband/mlx5_{n}/ports/1/rate": "100" for n in range(71)}
+    many |= {
+        f"sys/bus/pci/devices/{n:04}/{k}": v
+        for n in range(72)
+        for k, v in (("class", "0x030000"), ("vendor", "0x10de"))
+    }
+    many |= {f"sys/class/hwmon/hwmon{n}/name": "x" for n in range(73)}
+    many |= {f"usr/lib64/libmpi.so.{n}": "" for n in range(3)}
+    made = take_snapshot(write(tmp_path, {**systems.common(2), **many}), "0", node="n")
+    assert made.network is not None and made.fabric is not None and made.accelerators is not None
+    assert (len(made.network), len(made.fabric), len(made.accelerators)) == (64, 64, 64)
+    for fact, count in (("network", 70), ("fabric", 71), ("accelerators", 72), ("sensors", 73)):
+        assert made.absent[f"{fact}.*"] == f"64 of {count} are kept"
+
+
 def test_packages_of_rpm_are_read_from_its_database(tmp_path: Path) -> None:
     """A database and its headers made by hand, after RPM's description of both."""
     path = tmp_path / "var/lib/rpm/rpmdb.sqlite"

@@ -32,8 +32,6 @@ from nodewise.profile.samples import Recorded, read_samples
 RECORDING, SPIED = "perf.data", "py-spy.json"
 #: What is written beside them.
 KEPT = "profile.json"
-#: Ranks whose recordings are many.
-_MANY = 1000
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
-from nodewise.machine.files import read_number, read_text
+from nodewise.machine.files import integer, read_number, read_text
 from nodewise.machine.model import Limits
 
 #: Version 1 writes a number of this size where there is no limit.
@@ -92,9 +92,8 @@ def _cpuset(root: Path) -> set[int] | None:
 def _quota(directory: Path) -> float | None:
     """A group's share of processor time, in processors."""
     words = (read_text(directory / "cpu.max") or "").split()
-    if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
-        quota, period = int(words[0]), int(words[1])
-    else:
+    quota, period = (integer(w) or 0 for w in words) if len(words) == 2 else (0, 0)
+    if not (quota and period):
         quota = read_number(directory / "cpu.cfs_quota_us") or 0
         period = read_number(directory / "cpu.cfs_period_us") or 0
     return quota / period if quota > 0 and period > 0 else None
@@ -157,4 +156,7 @@ def _nodes(root: Path) -> tuple[int, ...]:
     """The NUMA nodes that this process may use."""
     lines = (read_text(root / "proc/self/status") or "").splitlines()
     text = next((line.partition(":")[2].strip() for line in lines if line.startswith("Mems_allowed_list:")), "")
-    return parse_processors(text) if text else ()
+    try:
+        return parse_processors(text) if text else ()
+    except InputError:
+        return ()

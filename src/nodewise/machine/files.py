@@ -13,13 +13,21 @@ def read_text(path: Path) -> str | None:
         return None
 
 
-def read_number(path: Path) -> int | None:
-    """The file's one whole number; None where it has none."""
-    text = read_text(path)
+#: The kernel's numbers have 64 bits; longer ones are damage, and Python refuses to read those of some thousand digits.
+_LONGEST_NUMBER = 24
+
+
+def integer(text: str | None, base: int = 10) -> int | None:
+    """A text as a whole number; None where it is none, or longer than any that the kernel writes."""
     try:
-        return None if text is None else int(text)
+        return None if text is None or len(text.strip()) > _LONGEST_NUMBER else int(text, base)
     except ValueError:
         return None
+
+
+def read_number(path: Path) -> int | None:
+    """The file's one whole number; None where it has none."""
+    return integer(read_text(path))
 
 
 def first_match(pattern: str, text: str) -> str | None:

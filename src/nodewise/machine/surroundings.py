@@ -14,7 +14,7 @@ from pathlib import Path
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.machine.cgroups import read_limits
-from nodewise.machine.files import first_match, read_number, read_text
+from nodewise.machine.files import first_match, integer, read_number, read_text
 from nodewise.machine.model import Limits
 from nodewise.machine.state import read_hypervisor
 
@@ -267,7 +267,7 @@ def _reporting(root: Path) -> tuple[str, ...]:
     for device in sorted((root / "sys/bus/virtio/devices").glob("*")):
         features = read_text(device / "features") or ""
         if (
-            int(read_text(device / "device") or "0", 16) == _BALLOON
+            integer(read_text(device / "device"), 16) == _BALLOON
             and features[_REPORTING_BIT : _REPORTING_BIT + 1] == "1"
         ):
             found.append(str((device / "features").relative_to(root)))
@@ -295,8 +295,8 @@ def read_memory_state(root: Path) -> Memory:
     meminfo = read_text(root / "proc/meminfo") or ""
 
     def size(name: str) -> int | None:
-        found = first_match(rf"^{name}:\s*(\d+) kB", meminfo)
-        return None if found is None else int(found) * 1024
+        found = integer(first_match(rf"^{name}:\s*(\d+) kB", meminfo))
+        return None if found is None else found * 1024
 
     swaps = [line.split()[0] for line in (read_text(root / "proc/swaps") or "").splitlines()[1:] if line.strip()]
     return Memory(

@@ -34,7 +34,7 @@ _AHEAD_S = 5.0
 
 def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
     """An empty fleet that keeps what the rules read."""
-    paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.reads}
+    paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.needs}
     return Fleet(tuple(sorted({*paths, *CLASS_PATHS, *ALIKE_PATHS, MEMORY})))
 
 
@@ -60,7 +60,7 @@ def judge(
     used = [r for r in rules.values() if r.kind != "change" or before is not None]
     outliers = [r for r in used if r.kind == "outlier"]
     tests = sum(tests_of(r, fleet, groups) for r in outliers)
-    everyone = range(len(fleet.names))
+    everyone = fleet.last_places()
     for rule in used:
         if rule.kind == "uniform":
             for group in groups:
@@ -71,15 +71,20 @@ def judge(
         elif rule.kind == "value":
             found += value_findings(rule, fleet, everyone)
         elif rule.kind == "relation":
-            found += relation_findings(rule, fleet)
+            found += relation_findings(rule, fleet, everyone)
         elif before is not None:
-            found += change_findings(rule, fleet, before)
+            found += change_findings(rule, fleet, everyone, before)
     for rule, name in site.wanted:
         members = everyone if name is None else [i for i in everyone if fleet.names[i] in site.groups[name]]
         found += value_findings(rule, fleet, members, name or "")
     found = [_with_severity(f, site) for f in found]
     open_ones, known = _suppressed(found, site, today)
-    notes = []
+    notes = list(site.notes)
+    if before is not None and before.unreadable:
+        first = before.unreadable[0]
+        notes.append(
+            f"{before.unreadable_count} of what the history holds cannot be read as a snapshot: {first.origin}: {first.problem}"
+        )
     if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
         notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
     return CheckResult(
@@ -95,7 +100,7 @@ def judge(
 
 def groups_of(fleet: Fleet, site: Site) -> list[Group]:
     """The site's groups, and hardware classes of all other nodes. Of a node that is there twice the last snapshot counts."""
-    last = {name: i for i, name in enumerate(fleet.names)}
+    last = {fleet.names[i]: i for i in fleet.last_places()}
     named: list[Group] = []
     taken: set[int] = set()
     for name, nodes in site.groups.items():
@@ -113,7 +118,7 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
             "unreadable",
             Severity.WRONG,
             [],
-            f"{len(shown)} of what was given cannot be read as a snapshot",
+            f"{fleet.unreadable_count} of what was given cannot be read as a snapshot",
             "The nodes are not judged.",
             "Take the snapshots again, with this version of nodewise.",
             shown,
@@ -143,9 +148,10 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
         )
     if not fleet.taken:
         return
-    ahead = [i for i, t in enumerate(fleet.taken) if t > now + _AHEAD_S]
-    middle = sorted(t for t in fleet.taken)[len(fleet.taken) // 2]
-    apart = [i for i, t in enumerate(fleet.taken) if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
+    taken = {i: fleet.taken[i] for i in fleet.last_places()}
+    ahead = [i for i, t in taken.items() if t > now + _AHEAD_S]
+    middle = sorted(taken.values())[len(taken) // 2]
+    apart = [i for i, t in taken.items() if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
     for which, words in (
         (ahead, "are ahead of this one's"),
         (apart, f"or snapshots are more than {site.collected_within_s:g} s from those of the others"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.nodes.facts import Recent
+from nodewise.nodes.possible import impossible
 from nodewise.nodes.snapshot import Snapshot, version_problem
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -31,6 +32,8 @@ def problem_of(data: Any) -> str | None:
             fit(data, Snapshot)
         except ShapeError as wrong:
             return str(wrong)
+        for path, number, needed in impossible(data, ()):
+            return f"{'.'.join(map(str, path))}: {needed}, not {number:.6g}"
         return "it holds a text or a list that is too long"
     if not _NAME.fullmatch(data["node"]):
         return f"node: not the name of a node: {data['node'][:40]!r}"
@@ -64,7 +67,7 @@ def _compiled(shape: Any) -> Check:
     fields = [
         (
             f.name,
-            _remembered(_compiled(hints[f.name])) if shape is Snapshot else _compiled(hints[f.name]),
+            _remembered(_compiled(hints[f.name]), f.name) if shape is Snapshot else _compiled(hints[f.name]),
             f.default is f.default_factory is dataclasses.MISSING,
         )
         for f in dataclasses.fields(shape)
@@ -84,13 +87,13 @@ def _compiled(shape: Any) -> Check:
     return record
 
 
-def _remembered(check: Check) -> Check:
+def _remembered(check: Check, name: str) -> Check:
     recent = Recent()
 
     def checked(v: Any) -> bool:
         if recent.find(v):
             return True
-        good = check(v)
+        good = check(v) and next(impossible(v, (name,)), None) is None
         if good and isinstance(v, dict):
             recent.keep(v, True)
         return good

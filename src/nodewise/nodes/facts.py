@@ -13,6 +13,16 @@ from nodewise.nodes.snapshot import Snapshot
 
 #: A fact as it is compared: a scalar, or a tuple of pairs or of values.
 Value = Any
+
+
+class Missing:
+    """What stands for a name of a star that a node has not: another thing than a fact that is null there, with a reason."""
+
+    def __repr__(self) -> str:
+        return "not there"
+
+
+MISSING = Missing()
 #: What a getter gives for a path with a star: the facts by the name that stands for it.
 Several = dict[str, Value]
 

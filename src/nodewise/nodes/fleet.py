@@ -19,6 +19,8 @@ from nodewise.nodes.facts import Recent, Value, getter
 
 #: The longest snapshot: one of 256 processors has at most 32 KB.
 LONGEST = 1 << 20
+#: Of what is no snapshot so much is kept to be shown; the rest is counted, as there may be millions of lines.
+_MOST_UNREADABLE = 100
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Fleet:
     origins: list[str] = field(default_factory=list)
     taken: list[float] = field(default_factory=list)
     columns: dict[str, list[Value]] = field(default_factory=dict)
+    #: The first of what was no snapshot, and how much there was of it.
     unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable_count: int = 0
     #: Nodes that were asked and gave no answer, with the reasons.
     silent: dict[str, str] = field(default_factory=dict)
 
@@ -67,6 +71,10 @@ class Fleet:
             for keep, value in zip(keepers, values, strict=True):
                 keep(value)
 
+    def last_places(self) -> list[int]:
+        """Where each node stands: of one that is there twice its last snapshot counts."""
+        return sorted({name: i for i, name in enumerate(self.names)}.values())
+
     def _shared(self, value: Value) -> Value:
         # nodes are much alike: equal values are kept once
         if value is None:
@@ -79,7 +87,9 @@ class Fleet:
         with _without_collector():
             for origin, data in read_all(sources):
                 if isinstance(data, str):
-                    self.unreadable.append(Unreadable(origin, data))
+                    self.unreadable_count += 1
+                    if len(self.unreadable) < _MOST_UNREADABLE:
+                        self.unreadable.append(Unreadable(origin, data))
                 elif silence := silence_of(data):
                     self.silent.update([silence])
                 else:
@@ -148,12 +158,13 @@ def _lines(stream: BinaryIO, origin: str) -> Iterator[tuple[str, dict[str, Any] 
             continue
         if number == 1 and line.strip() in (b"{", b"["):
             rest = stream.read(LONGEST + 1 - len(line))
-            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else _parsed(line + rest)
+            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else parsed(line + rest)
             return
-        yield at if number > 1 else origin, _parsed(line)
+        yield at if number > 1 else origin, parsed(line)
 
 
-def _parsed(text: bytes) -> dict[str, Any] | str:
+def parsed(text: bytes) -> dict[str, Any] | str:
+    """The snapshot that a text is, or what `silence` wrote; for what is none, a text that says why."""
     try:
         data = parse_json(text)
     except ValueError as problem:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from nodewise.base.units import format_bytes
 from nodewise.nodes.classes import Group
-from nodewise.nodes.facts import Value
+from nodewise.nodes.facts import MISSING, Value
 from nodewise.nodes.findings import NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.node_names import fold
-from nodewise.nodes.relations import FUNCTIONS, subset
+from nodewise.nodes.relations import FUNCTIONS, PARTS, subset
 from nodewise.nodes.rule import Rule
 from nodewise.quiet.finding import Finding, Severity
 from nodewise.statistics.outlying import bulk
@@ -29,7 +30,9 @@ _SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
 def shown_value(value: Value, path: str = "") -> str:
     """A value in a sentence."""
     if value is None:
-        return "nothing"
+        return "null"
+    if value is MISSING:
+        return "not there"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -51,19 +54,33 @@ def made(rule: Rule, nodes: Sequence[str], summary: str, evidence: Sequence[str]
     return NodeFinding(finding, rule.kind, tuple(nodes), **more)
 
 
-def _keys(column: Sequence[Value], members: Sequence[int], rule: Rule) -> list[str | None]:
+def _keys(fleet: Fleet, members: Sequence[int], rule: Rule) -> list[str | None]:
     """The names that the rule's star stands for in a group; one None where it has no star."""
     if "*" not in rule.path:
         return [None]
-    left_out = set(rule.condition.get("except", ()))
+    column = fleet.columns[rule.path]
     # many nodes share one dictionary
     several = {id(column[i]): column[i] for i in members if column[i]}
-    return [k for k in sorted({k for one in several.values() for k in one}) if k not in left_out]
+    found = sorted({k for one in several.values() for k in one} - _passing(rule, fleet, members))
+    return [k for k in found if not _is_left_out(rule, k)]
+
+
+def _is_left_out(rule: Rule, key: str) -> bool:
+    return any(fnmatchcase(key, str(pattern)) for pattern in rule.condition.get("except", ()))
+
+
+def _passing(rule: Rule, fleet: Fleet, members: Iterable[int]) -> set[str]:
+    """The names of which a fact beside the rule's says, on any of the nodes, that they are not judged."""
+    if rule.unless is None:
+        return set()
+    column = fleet.columns[rule.unless]
+    several = {id(column[i]): column[i] for i in members if column[i]}
+    return {k for one in several.values() for k, v in one.items() if v is True}
 
 
 def _at(column: Sequence[Value], i: int, key: str | None) -> Value:
     value = column[i]
-    return value if key is None or value is None else value.get(key)
+    return value if key is None or value is None else value.get(key, MISSING)
 
 
 def _path(rule: Rule, key: str | None) -> str:
@@ -76,8 +93,10 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
     members = group.members
     if len(members) < 2:
         return
-    for key in _keys(column, members, rule):
+    part = PARTS.get(rule.condition.get("part", ""))
+    for key in _keys(fleet, members, rule):
         values = [_at(column, i, key) for i in members]
+        values = [part(v) for v in values] if part else values
         counts = Counter(values)
         if len(counts) == 1:
             continue
@@ -94,7 +113,7 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
                 fact=path,
             )
             continue
-        wanted = shown_value(common, path)
+        wanted = "do not have it" if common is MISSING else f"have {shown_value(common, path)}"
         apart: dict[Value, list[int]] = {}
         for i, value in zip(members, values, strict=True):
             if value != common:
@@ -103,7 +122,7 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
             yield made(
                 rule,
                 [fleet.names[i] for i in which],
-                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes have {wanted}",
+                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes {wanted}",
                 group=group.name,
                 fact=path,
             )
@@ -119,13 +138,13 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
     wanted = ", ".join(
         f"{k.replace('_', ' ')} {shown_value(tuple(v) if isinstance(v, list) else v, rule.path)}" for k, v in c.items()
     )
-    for key in _keys(column, members, rule):
+    for key in _keys(fleet, members, rule):
         path = _path(rule, key)
         wrong: dict[Value, list[int]] = {}
         for i in members:
             value = _at(column, i, key)
             # a name that a star stands for may be missing; who wants it everywhere names it
-            if (value is None and (not by_site or key is not None)) or holds(value):
+            if value is MISSING or (value is None and not by_site) or holds(value):
                 continue
             wrong.setdefault(value if not isinstance(value, float) else None, []).append(i)
         for value, which in wrong.items():
@@ -156,18 +175,18 @@ def _condition(c: Mapping[str, Any]) -> Callable[[Value], bool]:
     return holds
 
 
-def relation_findings(rule: Rule, fleet: Fleet) -> Iterator[NodeFinding]:
+def relation_findings(rule: Rule, fleet: Fleet, members: Sequence[int]) -> Iterator[NodeFinding]:
     """Those on which a relation of facts does not hold."""
     columns = [fleet.columns[p] for p in rule.reads]
     known: dict[tuple[Value, ...], str | None] = {}
     wrong: dict[str, list[str]] = {}
-    for i, name in enumerate(fleet.names):
+    for i in members:
         facts = tuple(c[i] for c in columns)
         if facts not in known:
             known[facts] = _broken(rule, facts)
         problem = known[facts]
         if problem:
-            wrong.setdefault(problem, []).append(name)
+            wrong.setdefault(problem, []).append(fleet.names[i])
     for problem, nodes in wrong.items():
         yield made(rule, nodes, f"{' and '.join(rule.reads)}: {problem}", fact=rule.path)
 
@@ -195,20 +214,24 @@ def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iter
     """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules."""
     column, c = fleet.columns[rule.path], rule.condition
     log, side = c.get("scale") == "log", c.get("side", "both")
-    for key in _keys(column, group.members, rule):
+    for key in _keys(fleet, group.members, rule):
         path = _path(rule, key)
         found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
         there = {i for i, _ in found}
-        lacking = [fleet.names[i] for i in group.members if i not in there]
-        if lacking and len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
-            yield made(
-                rule,
-                lacking,
-                f"{path}: not there, where {len(found)} of {len(group.members)} nodes have it",
-                severity=Severity.NOTE,
-                group=group.name,
-                fact=path,
-            )
+        if len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
+            lacking: dict[str, list[str]] = {}
+            for i in group.members:
+                if i not in there:
+                    lacking.setdefault(shown_value(_at(column, i, key), path), []).append(fleet.names[i])
+            for word, nodes in lacking.items():
+                yield made(
+                    rule,
+                    nodes,
+                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes have a number",
+                    severity=Severity.NOTE,
+                    group=group.name,
+                    fact=path,
+                )
         scaled = [math.log(v) if log else float(v) for _, v in found]
         most = bulk(scaled, float(c["step"]), tests)
         if most is None:
@@ -236,17 +259,21 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def change_findings(rule: Rule, fleet: Fleet, before: Fleet) -> Iterator[NodeFinding]:
+def change_findings(rule: Rule, fleet: Fleet, members: Sequence[int], before: Fleet) -> Iterator[NodeFinding]:
     """Those whose fact is another one than in their last good snapshot; of numbers, by more than the rule's `step`, a share."""
     then = {name: i for i, name in enumerate(before.names)}
     now_column, then_column = fleet.columns[rule.path], before.columns[rule.path]
     step = rule.condition.get("step", 0)
     wrong: dict[tuple[str, str, str], list[str]] = {}
-    for i, name in enumerate(fleet.names):
+    for i in members:
+        name = fleet.names[i]
         j = then.get(name)
         if j is None or now_column[i] is then_column[j]:
             continue
-        for key in sorted({*(now_column[i] or ()), *(then_column[j] or ())}) if "*" in rule.path else [None]:
+        passing = _passing(rule, fleet, [i]) | _passing(rule, before, [j])
+        for key in sorted({*(now_column[i] or ()), *(then_column[j] or ())} - passing) if "*" in rule.path else [None]:
+            if key is not None and _is_left_out(rule, key):
+                continue
             old, new = _at(then_column, j, key), _at(now_column, i, key)
             near = _is_number(old) and _is_number(new) and abs(new - old) <= step * abs(old)
             if old != new and not near:

@@ -50,9 +50,20 @@ def _places(text: str) -> dict[tuple[str, int, str], tuple[int, int]]:
             table = _names(header[2])
             counts[table] = counts.get(table, -1) + 1
             number = counts[table]
-            found[table, number, ""] = (line, content.index("[") + 1)
+            place = (line, content.index("[") + 1)
+            found[table, number, ""] = place
+            above, _, last = table.rpartition(".")
+            if above:
+                found.setdefault((above, max(0, counts.get(above, 0)), last), place)
         elif key:
-            found.setdefault((table, number, _names(key[2])), (line, len(key[1]) + 1))
+            place = (line, len(key[1]) + 1)
+            found.setdefault((table, number, _names(key[2])), place)
+            # a.b.c is c of the table a.b, and a of this one has begun here
+            parts = [_names(m[0]) for m in _PART.finditer(key[2])]
+            for at in range(1, len(parts)):
+                inner = ".".join([*([table] if table else []), *parts[:at]])
+                found.setdefault((inner, 0, parts[at]), place)
+                found.setdefault((table, number, ".".join(parts[:at])), place)
     return found
 
 

@@ -56,14 +56,29 @@ def within_a_tenth(offset: Any) -> str | None:
     return f"off by {offset:.3g} s" if offset is not None and abs(offset) > _MOST_OFF_S else None
 
 
-def sound_links(ports: Any) -> str | None:
-    """Whether the ports of a fabric counted no more than a hundred errors each, and were never down."""
+def sound_links(ports: Any, uptime: Any) -> str | None:
+    """Whether the ports of a fabric counted at most a hundred errors a day of each kind, and were down at most ten times a day.
+
+    The first day counts whole. Where it is not known how long they counted, nothing can be said.
+    """
+    if not uptime:
+        return None
+    days = max(1.0, uptime / _DAY_S)
     bad = []
     for name, port in ports or ():
         counts = dict(dict(port).get("errors") or ())
-        worst = [f"{n} {v}" for n, v in counts.items() if v > (10 if n == "link_downed" else 100)]
+        worst = [
+            f"{n} {v} ({v / days:.3g} a day)"
+            for n, v in counts.items()
+            if v > (10 if n == "link_downed" else 100) * days
+        ]
         bad += [f"{name}: {', '.join(worst)}"] if worst else []
     return "; ".join(bad[:4]) or None
+
+
+def lanes(link: Any) -> Any:
+    """Of a slot's link, `x16 16.0 GT/s PCIe`, how many lanes it has: its speed is lowered while the device is idle."""
+    return link.partition(" ")[0] if isinstance(link, str) else link
 
 
 def one_adapter(ports: Any) -> str | None:
@@ -93,3 +108,5 @@ FUNCTIONS: dict[str, Callable[..., str | None]] = {
     f.__name__: f
     for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed, all_reached)
 }
+#: What a rule compares of a value instead of all of it; a new one is a function above, and its line here.
+PARTS: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (lanes,)}

@@ -13,7 +13,7 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.nodes.facts import is_known, known_paths
 from nodewise.nodes.places import Document, nearest, read_toml
-from nodewise.nodes.relations import FUNCTIONS
+from nodewise.nodes.relations import FUNCTIONS, PARTS
 from nodewise.quiet.finding import Severity
 
 OWN_FOLDER = Path(__file__).parent / "rules"
@@ -25,10 +25,12 @@ _COMMON: dict[str, type] = {"id": str, "kind": str, "severity": str, "reason": s
 _OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "value": {"is": (str, int, float, bool), "one_of": list, "least": (int, float), "most": (int, float)},
     "relation": {"subset_of": bool, "equal": bool, "function": str, "where_set": bool},
-    "uniform": {"except": list},
+    "uniform": {"except": list, "unless": str, "part": str},
     "outlier": {"side": str, "scale": str, "step": (int, float)},
-    "change": {"step": (int, float)},
+    "change": {"step": (int, float), "except": list, "unless": str},
 }
+#: What the values of a condition may be.
+CONDITION_KINDS = _OF_KIND["value"]
 _WORDS: dict[Any, str] = {str: "a text", bool: "true or false", list: "a list", (int, float): "a number"}
 
 
@@ -49,6 +51,17 @@ class Rule:
     def path(self) -> str:
         """The one fact that it reads, or the first of several."""
         return self.reads[0]
+
+    @property
+    def unless(self) -> str | None:
+        """The fact beside the one that it reads that says of a name that it is not judged; None where the rule has none."""
+        beside = self.condition.get("unless")
+        return f"{self.path.partition('*')[0]}*.{beside}" if beside else None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """All facts that a node's judgement takes."""
+        return (*self.reads, *([self.unless] if self.unless else []))
 
 
 def read_rules(path: Path) -> list[Rule]:
@@ -108,7 +121,7 @@ def _rule(document: Document, number: int, table: dict[str, Any], known: frozens
     own = _OF_KIND[table["kind"]]
     for key, value in table.items():
         if key in own:
-            _check(value, own[key], key, wrong)
+            check_value(value, own[key], key, wrong)
         elif key not in (*_COMMON, "reads", "source"):
             raise wrong(
                 f"not known of a rule of kind {table['kind']}: {key}",
@@ -131,11 +144,12 @@ def _rule(document: Document, number: int, table: dict[str, Any], known: frozens
     return rule
 
 
-def _check(value: Any, kinds: Any, key: str, wrong: Any) -> None:
+def check_value(value: Any, kinds: Any, key: str, wrong: Any) -> None:
+    """Raises what `wrong` makes where a value of a condition is not of its kinds, or no finite number."""
     boolean = isinstance(value, bool) and kinds is not bool and not (isinstance(kinds, tuple) and bool in kinds)
     if not isinstance(value, kinds) or boolean:
         raise wrong(f"{key}: {_WORDS.get(kinds, 'a text, a number, or true or false')} is needed", key)
-    if isinstance(value, float) and not math.isfinite(value):
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (value if isinstance(value, list) else [value])):
         raise wrong(f"{key}: a finite number is needed", key)
     if isinstance(value, list) and not all(isinstance(v, str | int | float | bool) for v in value):
         raise wrong(f"{key}: a list of texts and numbers is needed", key)
@@ -164,6 +178,10 @@ def _check_condition(rule: Rule, wrong: Any) -> None:
             raise wrong(f"function: not known: {c['function']!r}", "function", nearest(str(c["function"]), FUNCTIONS))
         if "function" not in c and len(rule.reads) != 2:
             raise wrong(f"reads: {ways[0]} needs two facts", "reads")
+    if rule.unless and ("*" not in rule.path or not is_known(rule.unless, frozenset(known_paths()))):
+        raise wrong(f"unless: no such fact: {rule.unless!r}", "unless")
+    if "part" in c and c["part"] not in PARTS:
+        raise wrong(f"part: not known: {c['part']!r}", "part", nearest(c["part"], PARTS))
     if rule.kind == "outlier":
         if c.get("side", "both") not in ("high", "low", "both"):
             raise wrong(f"side: not known: {c['side']!r}", "side", "one of high, low, both")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,17 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.nodes.facts import is_known, known_paths
-from nodewise.nodes.node_names import expand
+from nodewise.nodes.node_names import expand, fold
 from nodewise.nodes.places import Document, nearest, read_toml
-from nodewise.nodes.rule import CONDITIONS, SEVERITIES, Rule, rules_of
+from nodewise.nodes.rule import CONDITION_KINDS, CONDITIONS, SEVERITIES, Rule, check_value, rules_of
 from nodewise.quiet.finding import Severity
 
 _TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule", "speed")
 #: Findings that are about the snapshots themselves.
-BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "no-majority", "suppression-ended")
+BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "suppression-ended")
+#: Those of no single node.
+_OF_NO_NODE = ("unreadable",)
+_NO_MAJORITY = "that there is no majority is a note of the rule itself: name that"
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Site:
     suppressions: tuple[Suppression, ...] = ()
     severities: Mapping[str, Severity] = field(default_factory=dict)
     speed: SpeedSite = SpeedSite()
+    #: What it holds in vain, with line and column.
+    notes: tuple[str, ...] = ()
 
 
 def read_site(path: Path, rules: Iterable[Rule]) -> Site:
@@ -84,18 +89,31 @@ def read_site(path: Path, rules: Iterable[Rule]) -> Site:
     within = nodes.get("collected_within_s", 3600.0)
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1e9:
         raise document.wrong("collected_within_s: a number of seconds is needed", "nodes", 0, "collected_within_s")
+    expected = tuple(_nodes(document, nodes["expected"], "nodes", 0, "expected")) if "expected" in nodes else ()
+    suppressions = tuple(_suppression(document, i, t, ids) for i, t in enumerate(_tables(document, "suppress")))
     return Site(
-        expected=tuple(_nodes(document, nodes["expected"], "nodes", 0, "expected")) if "expected" in nodes else (),
+        expected=expected,
         collected_within_s=float(within),
         groups=groups,
         wanted=wanted,
         rules=tuple(own),
-        suppressions=tuple(_suppression(document, i, t, ids) for i, t in enumerate(_tables(document, "suppress"))),
+        suppressions=suppressions,
         severities={
             rule: _severity(document, rule, value, ids) for rule, value in _table(document, "severity").items()
         },
         speed=_speed(document),
+        notes=tuple(_in_vain(document, suppressions, expected)),
     )
+
+
+def _in_vain(document: Document, suppressions: Sequence[Suppression], expected: Sequence[str]) -> Iterator[str]:
+    """Suppressions of nodes that nobody expects: perhaps another was meant, perhaps they are gone."""
+    known = set(expected)
+    for number, one in enumerate(suppressions):
+        if known and one.nodes and (gone := one.nodes - known):
+            yield document.wrong(
+                f"not among the nodes that are expected: {fold(gone)}", "suppress", number, "nodes"
+            ).what
 
 
 def _speed(document: Document) -> SpeedSite:
@@ -139,11 +157,18 @@ def _tables(document: Document, name: str) -> list[dict[str, Any]]:
 def _nodes(document: Document, value: Any, table: str, number: int, key: str) -> list[str]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
-        raise document.wrong(f'{key}: names of nodes are needed, such as "n[001-128]"', table, number, key)
+        raise document.wrong(
+            f'{key}: names of nodes are needed, such as "n[001-128]"', table, number, key, _quoted(value)
+        )
     try:
         return list(dict.fromkeys(name for text in listed for name in expand(text)))
     except InputError as problem:
         raise document.wrong(problem.what, table, number, key, problem.hint) from problem
+
+
+def _quoted(value: Any) -> str | None:
+    # TOML makes a table of what is before a point
+    return "a name with points is written in quotes" if isinstance(value, dict) else None
 
 
 def _text(document: Document, table: dict[str, Any], name: str, number: int, key: str) -> str:
@@ -172,13 +197,8 @@ def _wanted(
     condition = {k: v for k, v in table.items() if k in CONDITIONS}
     if not condition:
         raise wrong("desired says no value", hint=f"one of {', '.join(CONDITIONS)}")
-    for key in ("least", "most"):
-        if key in condition and (isinstance(condition[key], bool) or not isinstance(condition[key], int | float)):
-            raise wrong(f"{key}: a number is needed", key)
-    if "one_of" in condition and not isinstance(condition["one_of"], list):
-        raise wrong("one_of: a list is needed", "one_of")
-    if isinstance(condition.get("is"), list | dict):
-        raise wrong("is: a text, a number, or true or false is needed", "is")
+    for key, value in condition.items():
+        check_value(value, CONDITION_KINDS[key], key, wrong)
     group = table.get("group")
     if group is not None and (not isinstance(group, str) or group not in groups):
         raise wrong(
@@ -214,7 +234,9 @@ def _suppression(document: Document, number: int, table: dict[str, Any], ids: se
             )
     rule = _text(document, table, "suppress", number, "rule")
     if rule not in ids:
-        raise document.wrong(f"rule: not known: {rule!r}", "suppress", number, "rule", nearest(rule, ids))
+        raise document.wrong(f"rule: not known: {rule!r}", "suppress", number, "rule", _meant(rule, ids))
+    if "nodes" in table and rule in _OF_NO_NODE:
+        raise document.wrong(f"nodes: {rule} is of no node", "suppress", number, "nodes", "leave nodes out")
     reason = _text(document, table, "suppress", number, "reason")
     until = table.get("until")
     if isinstance(until, datetime.datetime):
@@ -227,9 +249,13 @@ def _suppression(document: Document, number: int, table: dict[str, Any], ids: se
     return Suppression(rule, nodes, reason, until)
 
 
+def _meant(rule: str, ids: set[str]) -> str | None:
+    return _NO_MAJORITY if rule == "no-majority" else nearest(rule, ids)
+
+
 def _severity(document: Document, rule: str, value: Any, ids: set[str]) -> Severity:
     if rule not in ids:
-        raise document.wrong(f"no such rule: {rule!r}", "severity", 0, rule, nearest(rule, ids))
+        raise document.wrong(f"no such rule: {rule!r}", "severity", 0, rule, _quoted(value) or _meant(rule, ids))
     if not isinstance(value, str) or value not in SEVERITIES:
         raise document.wrong(
             f"{rule}: not a severity: {str(value)[:40]!r}",

@@ -159,6 +159,7 @@ class Mount:
     """A file system: options that can be compared, its size, and the shares of space and of inodes that are free.
 
     The last three are null, too, where it does not answer within half a second, or is of a recorded system; `answers` is false in the first case.
+    `passing` is one that an automounter brings when it is used, and takes away.
     """
 
     type: str
@@ -167,6 +168,7 @@ class Mount:
     bytes: int | None
     free: float | None
     free_inodes: float | None
+    passing: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SECTION = "Nodes"
 _STDIN = Path("-")
+#: How long a prologue looks through a history.
+_PATIENCE_S = 0.3
 
 
 @click.command(
@@ -147,7 +149,9 @@ def command(
             nodes.collect((), keep, speed)
             collected.seek(0)
             sources.append(collected)
-        result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history, speed)
+        result = (
+            check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history, speed, prologue)
+        )
     if not result.nodes and not any(f.finding.name == "no-answer" for f in result.findings):
         shown = [e for f in result.findings if f.finding.name == "unreadable" for e in f.finding.evidence]
         raise InputError(
@@ -164,13 +168,16 @@ def command(
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 
 
-def _this_node(rules: dict[str, Rule], site: Site, history: Path | None, speed: AskedSpeed | None) -> CheckResult:
+def _this_node(
+    rules: dict[str, Rule], site: Site, history: Path | None, speed: AskedSpeed | None, prologue: bool
+) -> CheckResult:
     import datetime
     import time
     from dataclasses import replace
 
     import nodewise
     from nodewise.nodes.check import judge, new_fleet
+    from nodewise.nodes.last_known import read_last
     from nodewise.nodes.site import Site
     from nodewise.nodes.take import take_snapshot
 
@@ -179,13 +186,16 @@ def _this_node(rules: dict[str, Rule], site: Site, history: Path | None, speed: 
     alone = replace(site, expected=())
     fleet = new_fleet(rules.values(), alone)
     fleet.add(data, "this node")
-    before = None
+    before, looked = None, True
     if history is not None:
         before = new_fleet([r for r in rules.values() if r.kind == "change"], Site())
-        own = history / f"{data['node']}.json"
-        # of ten thousand nodes' history only this one's is read
-        before.read([own] if own.exists() else [history])
-    return judge(fleet, rules, alone, before, datetime.date.today(), time.time())
+        # of ten thousand nodes' history only this one's is read, and before a job no longer than it may wait
+        looked = read_last(before, history, data["node"], _PATIENCE_S if prologue else None)
+    result = judge(fleet, rules, alone, before, datetime.date.today(), time.time())
+    if looked:
+        return result
+    slow = f"{history}: not looked through within {_PATIENCE_S:g} s; keep a file for each node: {data['node']}.json"
+    return replace(result, notes=(*result.notes, slow))
 
 
 def _write(result: CheckResult, junit: Path | None, html: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors, parse_processors
-from nodewise.machine.files import first_match, read_number, read_text
+from nodewise.machine.files import first_match, integer, read_number, read_text
 from nodewise.machine.state import read_processor
 from nodewise.machine.surroundings import Surroundings
 from nodewise.nodes.reading.reader import CPU, Reader, by_value, whole
@@ -74,8 +74,8 @@ def _microcode(r: Reader, text: str) -> dict[str, str] | None:
     found: dict[str, list[int]] = {}
     for stanza in re.split(r"\n\s*\n", text):
         number, version = first_match(r"^processor\s*:\s*(\d+)", stanza), first_match(r"^microcode\s*:\s*(\S+)", stanza)
-        if number and version:
-            found.setdefault(version, []).append(int(number))
+        if version and (which := integer(number)) is not None:
+            found.setdefault(version, []).append(which)
     if not found:
         r.lack("processor.microcode", "proc/cpuinfo: does not say")
     return by_value(found) or None
@@ -104,9 +104,10 @@ def _caches(r: Reader, first: int) -> dict[str, int] | None:
     for index in r.folders("processor.caches", f"{CPU}/cpu{first}/cache", "index*") or ():
         level, kind, size = (read_text(index / name) for name in ("level", "type", "size"))
         match = re.fullmatch(r"(\d+)([KMG]?)", size or "")
-        if level and kind and match:
+        number = integer(match[1]) if match else None
+        if level and kind and match and number is not None:
             letter = {"Data": "d", "Instruction": "i"}.get(kind, "")
-            found[f"L{level}{letter}"] = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
+            found[f"L{level}{letter}"] = number << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
     if not found:
         r.absent.setdefault("processor.caches", f"{CPU}/cpu{first}/cache: does not say")
     return found or None
@@ -186,12 +187,12 @@ def clocks_of(r: Reader, s: Surroundings) -> Clocks:
 def _numa(r: Reader) -> dict[str, NumaNode] | None:
     found = {}
     for folder in r.folders("memory.numa", "sys/devices/system/node", "node[0-9]*") or ():
-        total = first_match(r"MemTotal:\s*(\d+) kB", read_text(folder / "meminfo") or "")
+        total = integer(first_match(r"MemTotal:\s*(\d+) kB", read_text(folder / "meminfo") or ""))
         distances = (read_text(folder / "distance") or "").split()
         found[folder.name.removeprefix("node")] = NumaNode(
             read_text(folder / "cpulist") or "",
-            int(total) * 1024 if total else None,
-            tuple(int(d) for d in distances if d.isdigit()),
+            total * 1024 if total else None,
+            tuple(n for d in distances if (n := integer(d)) is not None),
         )
         if not total:
             r.lack(
@@ -231,7 +232,7 @@ def read_memory(r: Reader, s: Surroundings, processor: Processor) -> Memory:
     for folder in r.folders("memory.reserved_pages", "sys/kernel/mm/hugepages", "hugepages-*") or ():
         reserved[folder.name.removeprefix("hugepages-")] = read_number(folder / "nr_hugepages") or 0
     swap, _ = r.raw("proc/meminfo")
-    total = first_match(r"^SwapTotal:\s*(\d+) kB", swap or "")
+    total = integer(first_match(r"^SwapTotal:\s*(\d+) kB", swap or ""))
     m, k = s.memory, s.kernel
     known: dict[str, tuple[object, str]] = {
         "total": (m.total or None, "proc/meminfo"),
@@ -250,8 +251,8 @@ def read_memory(r: Reader, s: Surroundings, processor: Processor) -> Memory:
     return Memory(
         total=m.total or None,
         available=m.available,
-        swap=int(total) * 1024 if total else None,
-        swap_used=m.swap_used if total else None,
+        swap=None if total is None else total * 1024,
+        swap_used=None if total is None else m.swap_used,
         numa=numa,
         mode=mode,
         cluster_mode=cluster,

@@ -57,7 +57,7 @@ def read_fabric(r: Reader) -> dict[str, Port] | None:
             name = f"{adapter.name}/{port.name}"
             found[name] = made
             _lack_fields(r, f"fabric.{name}", made, f"sys/class/infiniband/{adapter.name}: does not say")
-    return dict(list(found.items())[:_MOST])
+    return dict(r.cut("fabric", list(found.items()), _MOST))
 
 
 def _lack_fields(r: Reader, at: str, made: object, reason: str) -> None:
@@ -72,7 +72,7 @@ def read_network(r: Reader) -> dict[str, Interface] | None:
     if interfaces is None:
         return None
     found = {}
-    for one in [i for i in interfaces if (i / "device").exists()][:_MOST]:
+    for one in r.cut("network", [i for i in interfaces if (i / "device").exists()], _MOST):
         errors = [read_number(one / "statistics" / n) for n in ("rx_errors", "tx_errors", "rx_crc_errors")]
         speed = read_number(one / "speed")
         try:
@@ -108,7 +108,7 @@ def read_accelerators(r: Reader) -> dict[str, Accelerator] | None:
         if not (read_text(device / "class") or "").startswith(_COMPUTES):
             continue
         vendor, kind = (read_text(device / n) or "" for n in ("vendor", "device"))
-        if vendor not in ("0x10de", "0x1002", "0x8086", "0x1da3", "0x1e52") or len(found) >= _MOST:
+        if vendor not in ("0x10de", "0x1002", "0x8086", "0x1da3", "0x1e52"):
             continue
         try:
             driver: str | None = (device / "driver").resolve(strict=True).name
@@ -123,4 +123,4 @@ def read_accelerators(r: Reader) -> dict[str, Accelerator] | None:
         )
         found[device.name] = made
         _lack_fields(r, f"accelerators.{device.name}", made, f"sys/bus/pci/devices/{device.name}: does not say")
-    return found
+    return dict(r.cut("accelerators", list(found.items()), _MOST))

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from nodewise.nodes.reading.reader import LONGEST, Reader
@@ -120,7 +121,8 @@ _OPTIONS = frozenset(
 )
 #: Below these folders the next name is a user's.
 _OF_USERS = re.compile(
-    r"^(/home|/users|/Users|/u|/run/user|/media|/run/media|/var/lib/(?:docker|containers|kubelet)/[^/]+)/[^/]+"
+    r"^(/home|/users|/Users|/u|/run/user|/media|/run/media|/var/lib/containers/storage/[^/]+"
+    r"|/var/lib/(?:docker|containers|containerd|kubelet)/[^/]+|/run/containerd/[^/]+/[^/]+)/[^/]+"
 )
 _MOST = 64
 #: How long a file system may take to answer; a dead server's never does.
@@ -146,9 +148,12 @@ def read_mounts(r: Reader) -> dict[str, Mount] | None:
     if text is None:
         r.lack("mounts", reason)
         return None
-    entries = {}
+    entries: dict[str, list[str]] = {}
+    automounted: set[str] = set()
     for line in text.splitlines():
         words = line.split()
+        if len(words) >= 4 and words[2] == "autofs":
+            automounted.add(words[1])
         # bound single files, such as those of a container, are no file systems of their own
         if (
             len(words) >= 4
@@ -156,7 +161,14 @@ def read_mounts(r: Reader) -> dict[str, Mount] | None:
             and words[1] not in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
         ):
             entries[words[1]] = words
-    chosen = dict(list(entries.items())[:_MOST])
+    passing = {p for p in entries if any(p == a or p.startswith(f"{a}/") for a in automounted)}
+    # those that are compared first, and one of those that are shown alike
+    ordered = sorted(entries, key=lambda p: (p in passing, shown_place(p) != re.sub(r"\\040", " ", p)))
+    places = {shown_place(p): p for p in reversed(ordered)}
+    kept = set([p for p in ordered if places[shown_place(p)] == p][:_MOST])
+    if len(kept) < len(places):
+        r.lack("mounts.*", f"{_MOST} of {len(places)} are kept")
+    chosen = {p: words for p, words in entries.items() if p in kept}
     sizes = _sizes(list(chosen)) if r.live else {}
     found = {}
     for place, words in chosen.items():
@@ -165,6 +177,7 @@ def read_mounts(r: Reader) -> dict[str, Mount] | None:
         made = Mount(words[2][:40], shown_options(words[3]), None if not r.live else size is not None, None, None, None)
         if size is not None:
             made = Mount(made.type, made.options, True, *size)
+        made = replace(made, passing=place in passing)
         for fact in ("answers", "bytes", "free", "free_inodes"):
             if getattr(made, fact) is None:
                 why = "only the running system knows" if not r.live else f"no answer within {_PATIENCE_S:g} s"

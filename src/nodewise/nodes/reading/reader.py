@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from nodewise.base.processors import format_processors
 from nodewise.machine.files import first_match
 
+T = TypeVar("T")
 CPU = "sys/devices/system/cpu"
 #: No fact that is compared is longer; what is has gone wrong.
 LONGEST = 200
@@ -32,6 +34,12 @@ class Reader:
     def lack(self, fact: str, reason: str) -> None:
         """Note why a fact is not there."""
         self.absent[fact] = reason
+
+    def cut(self, fact: str, several: Sequence[T], most: int) -> Sequence[T]:
+        """The first of several; where there are more it is noted."""
+        if len(several) > most:
+            self.lack(f"{fact}.*", f"{most} of {len(several)} are kept")
+        return several[:most]
 
     def raw(self, file: str | Path) -> tuple[str | None, str]:
         """The text of a file, and where there is none the reason."""
@@ -59,6 +67,8 @@ class Reader:
         """The one whole number of a file, times `scale`."""
         text, reason = self.raw(file)
         try:
+            if text and len(text) > LONGEST:
+                raise ValueError(text[:LONGEST])
             if text:
                 return int(text, 0) * scale
             self.lack(fact, reason or f"{file}: empty")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nodewise.machine.files import first_match, read_number, read_text
+from nodewise.machine.files import first_match, integer, read_number, read_text
 from nodewise.nodes.reading.reader import Reader
 from nodewise.nodes.snapshot import Errors, Sensors
 
@@ -26,7 +26,7 @@ def read_sensors(r: Reader) -> Sensors:
     watts: dict[str, float] = {}
     fans: dict[str, int] = {}
     counts: dict[str, int] = {}
-    for chip in (chips or ())[:_MOST]:
+    for chip in r.cut("sensors", chips or [], _MOST):
         kind = (read_text(chip / "name") or chip.name)[:40]
         name = f"{kind} {counts.get(kind, 0)}"
         counts[kind] = counts.get(kind, 0) + 1
@@ -56,7 +56,7 @@ def read_sensors(r: Reader) -> Sensors:
 def _aer(device: Path, kind: str) -> int | None:
     """The sum that PCI's advanced error reporting keeps, its last line."""
     found = first_match(r"^TOTAL_ERR_\w+ (\d+)", read_text(device / f"aer_dev_{kind}") or "")
-    return int(found) if found else None
+    return integer(found)
 
 
 def read_errors(r: Reader) -> Errors:
@@ -85,7 +85,7 @@ def read_errors(r: Reader) -> Errors:
         dimms=dimms,
         corrected=corrected,
         uncorrected=uncorrected,
-        machine_checks=None if line is None else sum(int(n) for n in line.split()),
+        machine_checks=None if line is None else sum(integer(n) or 0 for n in line.split()),
         pci_corrected=sum(seen["correctable"]) if seen["correctable"] else None,
         pci_fatal=sum(seen["fatal"]) if seen["fatal"] else None,
     )

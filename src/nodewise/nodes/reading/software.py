@@ -33,7 +33,8 @@ def read_software(r: Reader) -> dict[str, str] | None:
     if found is None and not libraries:
         r.lack("software", f"{_DPKG}, {_RPM}: not there, and no library that is known")
         return None
-    return dict(sorted({**(found or {}), **libraries}.items())[:_MOST])
+    everything = {**(found or {}), **libraries}
+    return dict(r.cut("software", sorted(everything.items()), _MOST))
 
 
 def _dpkg(r: Reader, wanted: re.Pattern[str]) -> dict[str, str] | None:

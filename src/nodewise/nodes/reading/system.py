@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors, parse_processors
-from nodewise.machine.files import first_match, read_text
+from nodewise.machine.files import first_match, integer, read_text
 from nodewise.machine.surroundings import Surroundings
 from nodewise.nodes.reading.reader import CPU, LONGEST, Reader
 from nodewise.nodes.snapshot import Kernel, Limits, System, Time
@@ -250,7 +250,10 @@ def read_system(r: Reader, s: Surroundings) -> System:
 
 def _processes(r: Reader) -> int | None:
     found = r.match("system.processes", "proc/loadavg", r"^\S+ \S+ \S+ \d+/(\d+)")
-    return int(found) if found else None
+    number = integer(found)
+    if found and number is None:
+        r.lack("system.processes", "proc/loadavg: no number")
+    return number
 
 
 def _cgroup_version(r: Reader) -> int | None:
@@ -349,6 +352,8 @@ def read_time(r: Reader, s: Surroundings) -> Time:
     if k.clock_source is None:
         r.lack("time.source", "sys/devices/system/clocksource/clocksource0: not there")
         r.lack("time.sources", "sys/devices/system/clocksource/clocksource0: not there")
+    elif not k.clock_sources:
+        r.lack("time.sources", "sys/devices/system/clocksource/clocksource0/available_clocksource: empty or not there")
     synchronised = offset = error = None
     state = _Timex()
     if not r.live:
@@ -371,9 +376,9 @@ def read_limits(r: Reader, s: Surroundings) -> Limits:
     found: dict[str, tuple[int | None, int | None]] = {}
     text, reason = r.raw("proc/self/limits")
     for line in (text or "").splitlines()[1:]:
-        match = re.match(r"Max (\S.*?)\s{2,}(\d+|unlimited)\s+(\d+|unlimited)", line)
+        match = re.match(r"Max (\S.*?)\s{2,}(\d{1,20}|unlimited)\s+(\d{1,20}|unlimited)", line)
         if match:
-            soft, hard = (None if v == "unlimited" else int(v) for v in match.groups()[1:])
+            soft, hard = (integer(v) for v in match.groups()[1:])
             found[match[1]] = (soft, hard)
     if not found:
         r.lack("limits.ulimits", reason or "proc/self/limits: does not say")

@@ -47,10 +47,11 @@ def check_line(result: CheckResult) -> str:
 
 def prologue_line(result: CheckResult) -> str:
     """One line for a batch system's log: the worst finding, and how many there are."""
+    notes = "".join(f"; {note}" for note in result.notes)
     if not result.findings:
-        return check_line(result)
+        return visible(check_line(result) + notes)
     worst = result.findings[0].finding
-    return visible(f"{worst.severity}: {worst.name}: {worst.summary} ({check_line(result)})")
+    return visible(f"{worst.severity}: {worst.name}: {worst.summary} ({check_line(result)}){notes}")
 
 
 def _wrapped(text: str, width: int, indent: str) -> str:
