@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,24 @@ def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path,
     assert json.loads(again.stdout)["functions"] == told["functions"]
     against = nodewise("profile", "--read", str(out), "--against", str(out))
     assert against.returncode == 0 and "half" in against.stderr
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")
+def test_ranks_that_run_in_another_folder_are_recorded_in_the_one_that_is_named(
+    nodewise: Command, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is seen from theirs, the recordings from here."""
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    shutil.copy(work, tmp_path / "sub/app")
+    launch = ("mpirun", "--oversubscribe", "-n", "2", "-wdir", "sub", "./app", "300000")
+    done = nodewise("profile", "--rate", "499", "--call-graph", "none", "--out", "kept", "--json", "--", *launch)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert len(told["recordings"]) == 2 and list((tmp_path / "sub").iterdir()) == [tmp_path / "sub/app"]
+    assert "half" in {f["function"] for f in told["functions"]}
 
 
 def test_a_thread_that_waits_is_shown_to_wait(nodewise: Command, work: Path, tmp_path: Path) -> None:

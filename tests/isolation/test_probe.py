@@ -4,6 +4,9 @@
 import dataclasses
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from nodewise.isolation.prepare import check_rankable, isolation_kind
 from nodewise.isolation.probe import Answer, known, probe, working_way
 from nodewise.runner.isolation import Isolation
 from nodewise.tuning import isolation as axis
+from tests.isolation.runtimes import bearing
 
 #: crun 1.8.1 on a system with control groups of both versions.
 _CRUN = "2026-11-25T02:45:01.512Z: cgroups in hybrid mode not supported, drop all controllers from cgroupv2"
@@ -55,6 +59,35 @@ def test_it_is_refused_in_its_own_words(said: str, tmp_path: Path) -> None:
 def test_one_that_ends_well_without_having_started_anything_does_not_work(tmp_path: Path) -> None:
     answer = probe(_kind(tmp_path, "exit 0"), Way(""))
     assert not answer.works and answer.refused == "it ended with exit code 0, and said nothing"
+
+
+def test_nothing_is_left_of_one_that_is_tried_while_nodewise_is_killed(tmp_path: Path) -> None:
+    word = f"TOKEN-{os.getpid()}-probe"
+    runtime = tmp_path / "runtime"
+    runtime.write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 300 &\nsleep 300\n")
+    runtime.chmod(0o755)
+    script = f"""
+from nodewise.isolation.kind import PROGRAM, Kind, Start, Way
+from nodewise.isolation.probe import probe
+probe(Kind("fake", "a stand-in", ("sh",), "fakes", lambda _: Start(({str(runtime)!r}, PROGRAM))), Way(""), 200.0)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "NODEWISE_TOKEN": word})
+    try:
+        end = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        assert process.poll() is None and len(bearing(word)) > 1
+        process.kill()
+        process.wait()
+        end = time.monotonic() + 20
+        while bearing(word) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert bearing(word) == []
+    finally:
+        process.kill()
+        process.wait()
+        for pid in bearing(word):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:

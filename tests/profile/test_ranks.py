@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.profile.perf import Perf, Recording
-from nodewise.profile.ranks import NUMBERS, rank_words, read_ranks
+from nodewise.profile.ranks import NUMBERS, folder_of_ranks, rank_words, read_ranks
 
 ECHO = Perf("echo", "6.1", "cycles:u", True)
 
@@ -69,3 +69,21 @@ def test_a_rank_knows_its_number_by_each_launchers_variable(tmp_path: Path, vari
         words, env={variable: "2", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("f.2 true\n")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "folder"),
+    [
+        ("mpirun -n 2 -wdir sub", "sub"),
+        ("mpirun --wdir /a/b -n 2", "/a/b"),
+        ("mpirun -wd sub -n 2", "sub"),
+        ("mpiexec -n 2", None),
+        ("srun --chdir=/x -n 2", "/x"),
+        ("srun -D y -n 2", "y"),
+        ("mpirun -wdir", None),
+        ("", None),
+    ],
+)
+def test_where_ranks_run_is_read(launcher: str, folder: str | None) -> None:
+    found = folder_of_ranks(launcher.split())
+    assert found == (None if folder is None else Path(folder))

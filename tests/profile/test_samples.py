@@ -47,6 +47,20 @@ def test_threads_wait_or_are_held_back() -> None:
     assert threads[100, 102].name == "a b 3"
 
 
+def test_without_chains_the_function_stands_behind_the_event() -> None:
+    said = """
+work 100/100 10.000000: cpu-clock/freq=99/u:            1139 half+0x9 (/tmp/work)
+work 100/100 10.010000:     cycles:u:      7f0000001000 std::load<int, 4> (/lib/lib c.so)
+work 100/100 10.020000: cpu-clock/freq=99/u:             abc [unknown] ([unknown])
+"""
+    found = read_samples(said.splitlines())
+    assert [one.chain for one in found.samples] == [
+        (Frame("half+0x9", "/tmp/work", 0x1139),),
+        (Frame("std::load<int, 4>", "/lib/lib c.so", 0x7F0000001000),),
+        (Frame("[unknown]", "[unknown]", 0xABC),),
+    ]
+
+
 def test_of_nothing_nothing_is_known() -> None:
     found = read_samples([])
     assert (found.samples, found.threads, found.lost) == ([], {}, 0)

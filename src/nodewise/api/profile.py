@@ -22,7 +22,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.profile.interpreter import behind_env, find_py_spy, python_of
 from nodewise.profile.perf import CHAINS, SAMPLE_BYTES, Recording, find_perf
 from nodewise.profile.py_spy import EVENT, PySpy
-from nodewise.profile.ranks import Ranks, rank_words, read_ranks
+from nodewise.profile.ranks import Ranks, folder_of_ranks, rank_words, read_ranks
 from nodewise.profile.result import Profiled
 from nodewise.profile.target import choose_chains, processors, python_environment
 from nodewise.profile.traps import traps
@@ -80,7 +80,10 @@ def prepare_profile(
         raise InputError("--only-ranks is for a command that an MPI launcher starts", "such as: mpirun -n 8 ./app")
     inner = tuple(command[at:])
     find_program(command, inherited, None)
-    program = Path(find_program(behind_env(inner) or inner, inherited, None))
+    inside = folder_of_ranks(command[:at])
+    program = Path(inside or "", find_program(behind_env(inner) or inner, inherited, inside))
+    # ranks may run elsewhere, and the recordings lie in one place
+    into = folder.absolute()
     python = python_of(inner, inherited)
     py_spy = find_py_spy(inherited) if python is not None and not python.shows_perf else None
     if off_cpu or chains is not None or most_bytes:
@@ -94,7 +97,7 @@ def prepare_profile(
     recording: Recording | PySpy
     if python is not None and py_spy is not None:
         version = ".".join(map(str, python.version))
-        recording, kind = PySpy(py_spy, folder / SPIED, rate), "py-spy"
+        recording, kind = PySpy(py_spy, into / SPIED, rate), "py-spy"
         why = f"Python {version} names its functions to py-spy alone; those of C are left out (--call-graph dwarf shows these)"
     else:
         perf = find_perf()
@@ -104,7 +107,7 @@ def prepare_profile(
         kind, why = (chosen.kind, chosen.why) if chains is None else (chains, "asked for")
         if kind not in CHAINS:
             raise InputError(f"no such call chains: {kind}", f"there are {', '.join(CHAINS)}")
-        recording = Recording(perf, folder / RECORDING, rate, kind, off_cpu and perf.waiting, most_bytes)
+        recording = Recording(perf, into / RECORDING, rate, kind, off_cpu and perf.waiting, most_bytes)
         notes += _warnings(recording)
     words = rank_words(recording.words([]), str(recording.into), chosen_ranks, inner) if at else recording.words(inner)
     variables = ("env", *(f"{name}={value}" for name, value in more.items())) if more else ()

@@ -87,11 +87,13 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
     if len(work) < FEWEST:
         notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
-    size = sum(path.stat().st_size for path in files.values())
-    if most_bytes and size > 0.95 * most_bytes and samples:
+    # each recording has the limit, so that of a rank is full whatever those of others hold
+    full = [one for rank, one in recorded.items() if most_bytes and files[rank].stat().st_size > 0.95 * most_bytes]
+    if ended := [one.samples[-1].time for one in full if one.samples]:
         begun = min(life.first for one in recorded.values() for life in one.threads.values())
+        which = f" by {len(full)} of {len(files)} ranks" if len(files) > 1 else ""
         notes.append(
-            f"the limit of {format_bytes(most_bytes)} was reached {samples[-1].time - begun:.1f} s after the start: what came later is missing"
+            f"the limit of {format_bytes(most_bytes)} was reached{which} {min(ended) - begun:.1f} s after the start: what came later is missing"
         )
     if not spied and addr2line() is None:
         notes.append("there are no source lines: addr2line is missing (package binutils)")
@@ -126,7 +128,8 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         waiting=waiting_shares(samples),
         openmp=openmp_shares(recorded, int(kept.rate), kept.off_cpu),
         spinning=spinning,
-        notes=tuple(notes),
+        # what was said when it was kept is said once
+        notes=tuple(dict.fromkeys(notes)),
         recordings=tuple(str(path) for path in files.values()),
     )
     return Profiled(result, recorded)

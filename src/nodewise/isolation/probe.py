@@ -28,6 +28,11 @@ LIMIT_S = 10.0
 #: How much of what a runtime said is kept.
 _SAID = 300
 _KEPT = "isolation.json"
+#: A shell above what is tried: once nobody holds the other end of its input, as this process was killed, it ends their group.
+_GUARD = (
+    'exec 3<&0 </dev/null; "$@" 3<&- & tried=$!; { read -r _; kill -9 0; } <&3 >/dev/null 2>&1 & watch=$!; '
+    "exec 3<&-; wait $tried; code=$?; kill -9 $watch; exit $code"
+)
 #: So many threads for each processor make a start slow by themselves.
 _BUSY = 2.0
 
@@ -67,10 +72,19 @@ def probe(kind: Kind, way: Way, limit_s: float = LIMIT_S) -> Answer:
 
 def _ended(words: list[str], limit_s: float) -> tuple[int | None, str]:
     """How it ended, None where it did not within the limit; and the end of what it said."""
+    ours, alive = os.pipe()
+    try:
+        return _watched(words, limit_s, ours)
+    finally:
+        os.close(ours)
+        os.close(alive)
+
+
+def _watched(words: list[str], limit_s: float, ours: int) -> tuple[int | None, str]:
     process = subprocess.Popen(
-        words,
+        ["sh", "-c", _GUARD, "nodewise-guard", *words],
         cwd="/",
-        stdin=subprocess.DEVNULL,
+        stdin=ours,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         process_group=0,

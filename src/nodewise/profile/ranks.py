@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 #: The variables by which a rank knows its number, of PMIx, Open MPI, Hydra and MPICH, Slurm and ALPS.
 NUMBERS = ("PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE")
@@ -74,6 +75,20 @@ def read_ranks(text: str) -> Ranks:
         if len(found) > _MOST:
             raise ValueError(part)
     return Ranks(tuple(dict.fromkeys(found)))
+
+
+#: How launchers are told where ranks run: Open MPI's and Hydra's options, and srun's.
+_FOLDERS = ("-wdir", "--wdir", "-wd", "--wd", "--chdir", "-D")
+
+
+def folder_of_ranks(launcher: Sequence[str]) -> Path | None:
+    """The folder in which a launcher's words say that ranks run; None where they run where it does."""
+    found = None
+    for word, following in zip(launcher, (*launcher[1:], ""), strict=False):
+        name, equals, value = word.partition("=")
+        if name in _FOLDERS and (value if equals else following):
+            found = Path(value if equals else following)
+    return found
 
 
 def number_text() -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 #: `comm pid/tid time: rest`; a name may hold blanks and digits.
 _HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?P<time>\d+\.\d+):\s+(?P<rest>.*)$")
 _FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
+_ALONE = re.compile(r":\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\b.*?lost:?\s+(?P<count>\d+)", re.IGNORECASE)
 UNKNOWN = "[unknown]"
 
@@ -74,6 +75,10 @@ class _Out:
     chain: tuple[Frame, ...] | None
 
 
+def _frame(found: re.Match[str]) -> Frame:
+    return Frame(found["symbol"].strip(), found["object"], int(found["ip"], 16))
+
+
 def read_samples(lines: Iterable[str]) -> Recorded:
     """What `profile.perf.script_lines` gave. A line that is not understood is passed over: perf adds kinds of its own."""
     found = Recorded()
@@ -99,7 +104,7 @@ def read_samples(lines: Iterable[str]) -> Recorded:
         if head is None:
             frame = _FRAME.match(line)
             if frame is not None and at is not None:
-                chain.append(Frame(frame["symbol"].strip(), frame["object"], int(frame["ip"], 16)))
+                chain.append(_frame(frame))
             continue
         close()
         key, time, rest = (int(head["pid"]), int(head["tid"])), float(head["time"]), head["rest"]
@@ -122,6 +127,10 @@ def read_samples(lines: Iterable[str]) -> Recorded:
             if not at[2]:
                 # `cpu-clock/freq=99/u:`, or `cpu-clock:uH:`
                 found.event = re.split("[/:]", rest)[0]
+            # without chains the one function stands behind the event
+            alone = _ALONE.search(rest)
+            if alone is not None:
+                chain.append(_frame(alone))
     close()
     found.samples.sort(key=lambda one: one.time)
     return found

@@ -60,7 +60,11 @@ _FOLDER = Path("nodewise-profiles")
     group="Recording",
 )
 @option(
-    "--max-size", default="", metavar="SIZE", help="End the recording at that size, such as 500MB.", group="Recording"
+    "--max-size",
+    default="",
+    metavar="SIZE",
+    help="End a recording at that size, such as 500MB; each rank has one of its own.",
+    group="Recording",
 )
 @option(
     "--top",
