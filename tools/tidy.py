@@ -21,8 +21,9 @@ ROOT = Path(__file__).parent.parent
 BUILDS = (ROOT / "build/Release", ROOT / "studies/build/Release", ROOT / "transport/build/Release")
 FOLDER = ROOT / "build/tidy"
 CLEAN = FOLDER / "clean"
-#: How far the analyzer follows a function: as clang's own shallow mode does. At its default of 225 000 a few functions take half of all the time.
-LIMIT = ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=75000")
+#: How far the analyzer follows a function, in steps, and with --deep: clang's shallow mode goes to 75 000, its default is 225 000, and a few
+#: functions take most of all the time. What is found beyond is little, so that it is asked for now and then.
+STEPS, DEEP_STEPS = 20_000, 225_000
 TIDY = Path(sys.executable).with_name("clang-tidy")
 
 
@@ -73,7 +74,9 @@ def main() -> int:
     header.unlink(missing_ok=True)
     asked = subprocess.run(["g++", "-print-file-name=include/omp.h"], capture_output=True, text=True, check=True)
     header.symlink_to(asked.stdout.strip())
-    words = [str(TIDY), "--quiet", *(f"--extra-arg={word}" for word in (f"-isystem{FOLDER}", *LIMIT))]
+    steps = DEEP_STEPS if "--deep" in sys.argv[1:] else STEPS
+    limit = ("-Xclang", "-analyzer-config", "-Xclang", f"max-nodes={steps}")
+    words = [str(TIDY), "--quiet", *(f"--extra-arg={word}" for word in (f"-isystem{FOLDER}", *limit))]
     version = subprocess.run([str(TIDY), "--version"], capture_output=True, text=True, check=True).stdout
     tool = "\n".join([version, *words, digest(ROOT / ".clang-tidy"), digest(header)])
 
