@@ -52,10 +52,16 @@ void Mailbox::attend_news() {
     if (failed_) {
         std::rethrow_exception(std::exchange(failed_, nullptr));
     }
-    for (Shared& link : door_->take()) {
-        topics_.for_each(
-            [&](const std::string& prefix) { link->changes.push_back({.prefix = prefix, .wanted = true}); });
-        links_.push_back(std::move(link));
+    // a door that is refused stays so: whoever has gone meanwhile is told first, as nobody would be told otherwise
+    std::exception_ptr refused;
+    try {
+        for (Shared& link : door_->take()) {
+            topics_.for_each(
+                [&](const std::string& prefix) { link->changes.push_back({.prefix = prefix, .wanted = true}); });
+            links_.push_back(std::move(link));
+        }
+    } catch (const Error&) {
+        refused = std::current_exception();
     }
     for (const Shared& link : std::vector<Shared>(links_)) {
         if (!link->gone.load(std::memory_order_acquire)) {
@@ -67,6 +73,9 @@ void Mailbox::attend_news() {
             door_->tell();  // of others that are gone, too
             throw;
         }
+    }
+    if (refused) {
+        std::rethrow_exception(refused);
     }
 }
 
@@ -139,6 +148,17 @@ bool Mailbox::wait_peers(std::uint32_t at_least, Deadline deadline) {
     });
 }
 
+// Whoever could not come is not awaited.
+void Mailbox::attend_to_who_is_here() {
+    try {
+        attend();
+    } catch (const Error& problem) {
+        if (problem.status() != NWT_REFUSED && problem.status() != NWT_SYSTEM) {
+            throw;
+        }
+    }
+}
+
 bool Mailbox::close(Deadline deadline) {
     if (to_ || staged_ || views_ != 0) {
         throw Error(NWT_INVALID, "loans are out: send, drop or give them back before closing");
@@ -149,18 +169,13 @@ bool Mailbox::close(Deadline deadline) {
     const auto confirmed = [&] {
         while (true) {
             try {
-                attend();
+                attend_to_who_is_here();
                 return std::ranges::all_of(std::vector<Shared>(links_),
                                            [&](const Shared& link) { return has_all(link); });
             } catch (const PeerLost& problem) {
                 if (problem.messages() != 0 && !lost) {
                     lost = std::make_unique<PeerLost>(problem);
                 }
-            } catch (const Error& problem) {
-                if (problem.status() != NWT_REFUSED && problem.status() != NWT_SYSTEM) {
-                    throw;
-                }
-                return links_.empty();  // whoever could not come is not awaited
             }
         }
     };

@@ -64,6 +64,7 @@ class Mailbox final : public Endpoint {
         }
     }
     void attend_news();
+    void attend_to_who_is_here();
     bool settle(const Shared& link);
     void part_from(const Shared& link);
     bool has_all(const Shared& link);

@@ -22,10 +22,10 @@ SCHEMES = ["inproc", "shm", "ipc", "tcp"]
 
 
 def fresh(scheme="shm"):
-    if scheme != "tcp":
+    if not scheme.endswith("tcp"):
         return f"{scheme}://python-{os.getpid()}-{next(numbers)}"
     with socket.create_server(("127.0.0.1", 0)) as found:
-        return f"tcp://127.0.0.1:{found.getsockname()[1]}"
+        return f"{scheme}://127.0.0.1:{found.getsockname()[1]}"
 
 
 @pytest.fixture(params=SCHEMES)
@@ -262,3 +262,30 @@ def test_a_forked_child_is_told_and_harms_nothing():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=60, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES[1:], "ofi+tcp", "ofi+shm"])
+def test_who_is_lost_is_told_where_the_next_one_at_its_address_refuses(scheme, tmp_path):
+    """An end that meets a wrong one in its peer's place waits for neither."""
+    address = fresh(scheme)
+    script = textwrap.dedent(
+        f"""
+        import nodewise_transport as t, time
+        pull = t.Endpoint({address!r}, t.Pattern.PULL, bind=True)
+        print("open", flush=True)
+        time.sleep(60)
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdout.readline() == "open\n"
+        with Endpoint(address, PUSH) as push:
+            push.wait_peers(1, 10)
+            push.send(b"never read", timeout=5)
+            peer.kill()
+            peer.wait()
+            with Endpoint(address, PUSH, bind=True):
+                time.sleep(1)
+                began = time.monotonic()
+                with pytest.raises(transport.PeerLost, match="1 messages"):
+                    push.close(10)
+                assert time.monotonic() - began < 5
