@@ -66,7 +66,10 @@ def test_what_is_written_as_no_number_is_null() -> None:
         bounded(math.nan)
 
 
-@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]"), ('["[", ', "]")])
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]"), ('["[", ', "]"), ('["]}", ', "]"), (r'["\"]", ', "]")],
+)
 def test_it_is_nested_a_hundred_deep_at_most(opening: str, closing: str) -> None:
     layers = _DEEPEST // (2 if opening.startswith("[{") else 1)
     assert parse_json(opening * layers + "1" + closing * layers)
@@ -75,7 +78,7 @@ def test_it_is_nested_a_hundred_deep_at_most(opening: str, closing: str) -> None
 
 
 def test_many_beside_each_other_are_not_deep() -> None:
-    for value in ([[] for _ in range(300)], {str(i): {"x": []} for i in range(300)}, "[{" * 300):
+    for value in ([[] for _ in range(300)], {str(i): {"x": []} for i in range(300)}, "[{" * 300, ["]}", '"['] * 300):
         assert parse_json(json.dumps(value)) == value
 
 

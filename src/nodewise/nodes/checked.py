@@ -12,7 +12,7 @@ from typing import Any
 
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.nodes.facts import Recent
-from nodewise.nodes.possible import impossible
+from nodewise.nodes.possible import Path, bounds, impossible
 from nodewise.nodes.snapshot import Snapshot, version_problem
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -40,34 +40,34 @@ def problem_of(data: Any) -> str | None:
     return None if data["taken"] >= 0 else "taken: a number at least 0 is needed"
 
 
-def _compiled(shape: Any) -> Check:
+def _compiled(shape: Any, path: Path = ()) -> Check:
     origin, arguments = typing.get_origin(shape), typing.get_args(shape)
     if shape is str:
         return lambda v: isinstance(v, str) and len(v) <= _LONGEST
-    if shape is float:
-        return lambda v: type(v) is int or type(v) is float
-    if shape is int:
-        return lambda v: type(v) is int
+    if shape is float or shape is int:
+        low, high = bounds(path)
+        kinds = (int,) if shape is int else (int, float)
+        return lambda v: type(v) in kinds and low <= v <= high
     if shape is bool or shape is type(None):
         return lambda v: type(v) is shape
     if origin in (typing.Union, types.UnionType):
-        several = [_compiled(a) for a in arguments if a is not type(None)]
+        several = [_compiled(a, path) for a in arguments if a is not type(None)]
         one = several[0] if len(several) == 1 else lambda v: any(check(v) for check in several)
         return (lambda v: v is None or one(v)) if type(None) in arguments else one
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        inner = _compiled(arguments[1])
+        inner = _compiled(arguments[1], (*path, "*"))
         return lambda v: isinstance(v, dict) and len(v) <= _MOST_NAMES and all(map(inner, v.values()))
     if origin is tuple and arguments[1:] == (...,):
-        inner = _compiled(arguments[0])
+        inner = _compiled(arguments[0], (*path, "*"))
         return lambda v: isinstance(v, list) and len(v) <= _MOST_NAMES and all(map(inner, v))
     if origin is tuple:
-        each = [_compiled(a) for a in arguments]
+        each = [_compiled(a, (*path, i)) for i, a in enumerate(arguments)]
         return lambda v: isinstance(v, list) and len(v) == len(each) and all(c(x) for c, x in zip(each, v, strict=True))
     hints = typing.get_type_hints(shape)
     fields = [
         (
             f.name,
-            _remembered(_compiled(hints[f.name]), f.name) if shape is Snapshot else _compiled(hints[f.name]),
+            (_remembered if shape is Snapshot else _as_it_is)(_compiled(hints[f.name], (*path, f.name))),
             f.default is f.default_factory is dataclasses.MISSING,
         )
         for f in dataclasses.fields(shape)
@@ -87,13 +87,17 @@ def _compiled(shape: Any) -> Check:
     return record
 
 
-def _remembered(check: Check, name: str) -> Check:
+def _as_it_is(check: Check) -> Check:
+    return check
+
+
+def _remembered(check: Check) -> Check:
     recent = Recent()
 
     def checked(v: Any) -> bool:
         if recent.find(v):
             return True
-        good = check(v) and next(impossible(v, (name,)), None) is None
+        good = check(v)
         if good and isinstance(v, dict):
             recent.keep(v, True)
         return good

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,14 @@ _LARGEST = float(1 << 63)
 Path = tuple[str | int, ...]
 
 
+def bounds(path: Path) -> tuple[float, float]:
+    """Between which numbers, both included, one at that path lies; of what users add any finite one. Any name may stand for a star."""
+    if path[:1] == ("own",):
+        return -sys.float_info.max, sys.float_info.max
+    low = -_LARGEST if any(path[: len(s)] == s for s in _SIGNED) else 0.0
+    return low, 1.0 if path[:1] == ("mounts",) and path[-1] in _SHARES else _LARGEST
+
+
 def impossible(value: Any, path: Path) -> Iterator[tuple[Path, float, str]]:
     """The numbers below `path` that cannot be, each with where it stands and what is needed."""
     if isinstance(value, dict):
@@ -24,13 +33,12 @@ def impossible(value: Any, path: Path) -> Iterator[tuple[Path, float, str]]:
         for place, inner in enumerate(value):
             yield from impossible(inner, (*path, place))
     elif isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = bounds(path)
         if isinstance(value, float) and not math.isfinite(value):
             yield path, value, "a finite number is needed"
-        elif path[:1] == ("own",):
-            return
-        elif abs(value) > _LARGEST:
+        elif abs(value) > max(-low, _LARGEST, high):
             yield path, value, "a number of at most 64 bits is needed"
-        elif value < 0 and not any(path[: len(s)] == s for s in _SIGNED):
+        elif value < low:
             yield path, value, "a number at least 0 is needed"
-        elif value > 1 and path[0] == "mounts" and path[-1] in _SHARES:
+        elif value > high:
             yield path, value, "a share from 0 to 1 is needed"
