@@ -113,7 +113,7 @@ def test_faults_of_every_rule_are_found_and_nothing_else(own: dict[str, Rule], t
         ("sensors|processor", 99.0, "processor-heat", "robust deviations above"),
         ("sensors|processor", None, "processor-heat", "null, where 35 of 36 nodes have a number"),
         ("kernel|tickless", "2-9", "tickless-isolated", "8-9 of 2-9 are not in 2-7"),
-        ("mounts|/|free", 0.01, "mount-space", "mounts./.free: 0.01, wanted: least 0.03"),
+        ("mounts|/|free", 0.01, "mount-space", "mounts./.free: 0.01, wanted: at least 0.03"),
         ("mounts|/home", KeyError, "mount-type", "mounts./home.type: not there"),
         ("processor|name", "Other", "processor-models", "processor.name: Other, where 35"),
     ],
@@ -159,7 +159,7 @@ def test_a_site_that_wants_a_value_of_every_name_judges_null_and_not_what_is_mis
     gone, null = _changed(sound, 3, "mounts|/home", KeyError), _changed(sound, 3, "mounts|/home|free", None)
     assert "desired:mounts.*.free" not in _found(_judge(gone, own, site))
     [found] = [f for f in _judge(null, own, site).findings if f.finding.name == "desired:mounts.*.free"]
-    assert found.nodes == ("n00004",) and "mounts./home.free: null, wanted: least 0.001" in found.finding.summary
+    assert found.nodes == ("n00004",) and "mounts./home.free: null, wanted: at least 0.001" in found.finding.summary
 
 
 @pytest.mark.parametrize(

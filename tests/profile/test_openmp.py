@@ -106,3 +106,20 @@ def test_who_hands_out_work_does_not_wait(name: str, waits: bool) -> None:
 @pytest.mark.parametrize("name", ["f._omp_fn.3", ".omp_outlined.", "main.omp_outlined", "__kmpc_fork_call"])
 def test_bodies_of_regions_are_known_by_their_names(name: str) -> None:
     assert in_region((Frame("work", "/app", 1), Frame(name, "/app", 2))) and not in_region((Frame("main", "/app", 1),))
+
+
+def test_a_runtime_without_names_is_in_a_region_where_it_is_not_called_by_name() -> None:
+    """As Debian's libgomp, which shows its exported functions alone: its end of a region is no time alone."""
+    hidden = Frame("[unknown]", "/lib/libgomp.so.1", 3)
+    assert in_region((hidden, Frame("main", "/app", 9)))
+    assert not in_region((Frame("omp_get_wtime", "/lib/libgomp.so.1", 3), Frame("main", "/app", 9)))
+    recorded = _recorded("GNU", True)
+    for i, taken in enumerate(recorded.samples):
+        if taken.tid == 7 and taken.time >= 8:
+            recorded.samples[i] = Taken(7, 7, taken.time, (hidden, Frame("main", "/app", 9)))
+    recorded.samples[:] = [t for t in recorded.samples if t.tid != 7 or t.time < 8.5]
+    # it sleeps for the last second and a half, which is at the region's end
+    recorded.threads[7, 7].away = [Away(8.5, 1.5)]
+    [share] = openmp_shares({None: recorded}, 100, False)
+    assert share.serial_s == pytest.approx(4, abs=0.03)
+    assert share.threads[0].barrier_s == pytest.approx(2, abs=0.05)

@@ -172,3 +172,19 @@ def test_py_spy_is_found_on_path_and_beside_the_interpreter(tmp_path: Path, monk
     assert find_py_spy({"PATH": "/proc/gone"}) is None
     shutil.copy(there, _program(tmp_path / "other/py-spy", ""))
     assert find_py_spy({"PATH": "/proc/gone"}) == str(tmp_path / "other/py-spy")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["/usr/bin/node", "a.js"], "--perf-basic-prof"),
+        (["node", "--perf-basic-prof", "a.js"], None),
+        (["java", "-cp", ".", "Prime"], "-XX:+DumpPerfMapAtExit"),
+        (["./node-app"], None),
+    ],
+)
+def test_names_of_functions_that_are_compiled_while_a_program_runs_are_asked_for(
+    command: list[str], said: str | None, tmp_path: Path
+) -> None:
+    found = [one for one in traps(tmp_path / "no-elf", tmp_path, {}, command) if "compiles while it runs" in one]
+    assert (said in found[0]) if said else found == []

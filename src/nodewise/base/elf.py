@@ -59,6 +59,13 @@ class Elf:
             found.append(_Segment(kind, offset, address, length))
         return found
 
+    def address(self, offset: int) -> int:
+        """Where what is at an offset of the file lies in memory, before a loader moves it; what is in no segment lies where it is."""
+        for s in self._segments:
+            if s.kind == _LOAD and s.offset <= offset < s.offset + s.size:
+                return s.address + offset - s.offset
+        return offset
+
     @property
     def dynamic(self) -> bool:
         """Whether a loader starts it, which is what takes LD_PRELOAD; a static-pie has no interpreter either."""

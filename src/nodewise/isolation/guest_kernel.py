@@ -31,11 +31,7 @@ def find_kernel(environment: Mapping[str, str] | None = None) -> GuestKernel:
     """The kernel that NODEWISE_GUEST_KERNEL names, this system's own, or the newest below /boot. Raises UnavailableError."""
     variables = os.environ if environment is None else environment
     named = variables.get(KERNEL_VARIABLE)
-    release = os.uname().release
-    found = (
-        [Path(named)] if named else [Path(f"/boot/vmlinuz-{release}"), *sorted(Path("/boot").glob("vmlinuz-*"))[::-1]]
-    )
-    for file in found:
+    for file in guest_kernels(named):
         version = file.name.partition("-")[2]
         modules = file.parent.parent / "lib" / "modules" / version
         if file.is_file() and modules.is_dir():
@@ -49,6 +45,13 @@ def find_kernel(environment: Mapping[str, str] | None = None) -> GuestKernel:
 
 def _name_of(path: Path | str) -> str:
     return Path(path).name.partition(".")[0].replace("-", "_")
+
+
+def guest_kernels(named: str | None = None) -> list[Path]:
+    """The files that a guest's kernel is looked for in, in that order: the one that is named, or this system's own and those below /boot."""
+    if named:
+        return [Path(named)]
+    return [Path(f"/boot/vmlinuz-{os.uname().release}"), *sorted(Path("/boot").glob("vmlinuz-*"))[::-1]]
 
 
 @lru_cache(maxsize=4)

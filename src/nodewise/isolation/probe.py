@@ -19,6 +19,7 @@ from nodewise.base.cache import cache_folder
 from nodewise.base.errors import NodewiseError, UnavailableError
 from nodewise.base.files import write_whole
 from nodewise.base.native import native_path
+from nodewise.isolation.guest_kernel import guest_kernels
 from nodewise.isolation.kind import Kind, Way
 from nodewise.isolation.prepare import Prepared, request_of, start_of
 from nodewise.runner.isolation import Isolation
@@ -142,7 +143,9 @@ def _state(kind: Kind) -> str:
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
     with suppress(NodewiseError):
-        files = [native_path("nodewise-isolate"), Path(kind.runtime())]
+        # what a guest boots may come later, as its absence is answered with
+        kernels = guest_kernels() if kind.guest else []
+        files = [native_path("nodewise-isolate"), Path(kind.runtime()), *kernels]
         for path in files:
             with suppress(OSError):
                 about = path.stat()

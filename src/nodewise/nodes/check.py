@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from nodewise.base.units import format_seconds
 from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
 from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
 from nodewise.nodes.fleet import Fleet
@@ -154,7 +155,7 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
     apart = [i for i, t in taken.items() if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
     for which, words in (
         (ahead, "are ahead of this one's"),
-        (apart, f"or snapshots are more than {site.collected_within_s:g} s from those of the others"),
+        (apart, f"or snapshots are more than {format_seconds(site.collected_within_s)} from those of the others"),
     ):
         if which:
             names = sorted({fleet.names[i] for i in which})
@@ -163,7 +164,7 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
                 "clock-off",
                 Severity.WRONG,
                 names,
-                f"the clocks of {{nodes}} {words}, by up to {abs(worst):.3g} s",
+                f"the clocks of {{nodes}} {words}, by up to {format_seconds(abs(worst))}",
                 "Credentials, files' dates and logs do not fit, or an old snapshot is judged.",
                 "Start chronyd or ntpd, or take the snapshots again.",
             )

@@ -24,6 +24,8 @@ from nodewise.statistics.outlying import bulk
 MAJORITY, FEWEST = 0.6, 3
 _LONGEST = 120
 _SHOWN = 4
+#: How a sentence begins that says what is wanted of a value.
+_WANTED = {"is": "", "one_of": "one of ", "least": "at least ", "most": "at most "}
 _SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
 
 
@@ -136,7 +138,7 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
     holds = _condition(c)
     by_site = rule.id.startswith("desired:")
     wanted = ", ".join(
-        f"{k.replace('_', ' ')} {shown_value(tuple(v) if isinstance(v, list) else v, rule.path)}" for k, v in c.items()
+        f"{_WANTED[k]}{shown_value(tuple(v) if isinstance(v, list) else v, rule.path)}" for k, v in c.items()
     )
     for key in _keys(fleet, members, rule):
         path = _path(rule, key)

@@ -47,11 +47,12 @@ def fold(names: Iterable[str]) -> str:
     """The same list, short: numbers at the end of names that begin alike as ranges."""
     groups: dict[tuple[str, int], list[int]] = {}
     plain: list[str] = []
-    for name in sorted(set(names)):
-        match = re.fullmatch(r"(.*?)(\d{1,9})", name)
+    found = [(name, re.fullmatch(r"(.*?)(\d{1,9})", name)) for name in sorted(set(names))]
+    filled = {(m[1], len(m[2])) for _, m in found if m and _is_filled(m[2])}
+    for name, match in found:
         if match:
             # numbers of another width are other names, but for those that were never filled up
-            width = len(match[2]) if match[2].startswith("0") else 0
+            width = len(match[2]) if (match[1], len(match[2])) in filled else 0
             groups.setdefault((match[1], width), []).append(int(match[2]))
         else:
             plain.append(name)
@@ -66,6 +67,10 @@ def fold(names: Iterable[str]) -> str:
         one = len(runs) == 1 and runs[0][0] == runs[0][1]
         plain.append(f"{before}{shown}" if one else f"{before}[{shown}]")
     return ",".join(sorted(plain))
+
+
+def _is_filled(number: str) -> bool:
+    return len(number) > 1 and number.startswith("0")
 
 
 def without_domain(node: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nodewise.profile.samples import Frame, Recorded, Taken
+from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
 
 #: Files of runtimes, by the beginnings of their names, and what the functions of those that are linked in begin with.
 _FILES = {"libgomp": "GNU", "libomp": "LLVM", "libiomp": "Intel"}
@@ -38,7 +38,8 @@ _HANDING_OUT = (
     "__kmpc_dispatch", "__kmp_dispatch", "__kmpc_critical", "__kmpc_omp_task", "__kmp_acquire", "__kmp_release", "gomp_loop", "gomp_iter",
 )  # fmt: skip
 #: Below a wait: the kernel, and the C library by which it is asked.
-_BELOW = re.compile(r"^\[|/(?:libc|libpthread|ld-linux[^/]*)[.-][^/]*$|^\[vdso\]")
+C_LIBRARY = re.compile(r"/(?:libc|libpthread|ld-linux[^/]*)[.-][^/]*$|^\[vdso\]")
+_BELOW = re.compile(r"^\[|" + C_LIBRARY.pattern)
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,13 @@ def waits_at_barrier(chain: Sequence[Frame]) -> bool:
 
 
 def in_region(chain: Sequence[Frame]) -> bool:
-    """Whether these functions are part of a parallel region."""
-    return any(_BODY.search(f.function) or f.function.startswith(_ENTRIES) for f in chain)
+    """Whether these functions are part of a parallel region: where those of a runtime have no names, what is in it and is not called by name begins or ends one."""
+    return any(
+        _BODY.search(f.function)
+        or f.function.startswith(_ENTRIES)
+        or (f.function == UNKNOWN and _runtime(f) is not None)
+        for f in chain
+    )
 
 
 def openmp_shares(recorded: Mapping[int | None, Recorded], rate: int, off_cpu: bool) -> tuple[OpenMPShare, ...]:
@@ -153,10 +159,8 @@ def _of_process(
             else:
                 idle += each_s
         for away in one.threads[pid, tid].away:
-            # without its place a sleep of a team's thread is taken for one at a barrier
-            if tid == pid and not (away.chain and waits_at_barrier(away.chain)):
-                continue
-            if away.chain and not waits_at_barrier(away.chain):
+            # without its place a sleep of a team's thread is taken for one at a barrier, of the initial one in a region
+            if not (waits_at_barrier(away.chain) if away.chain else tid != pid or initial.is_parallel(away.time)):
                 continue
             alone = initial.alone_until(away.time + away.seconds) - initial.alone_until(away.time)
             idle += alone

@@ -47,7 +47,8 @@ def find_perf() -> Perf:
     """Linux perf, tried on `true`. Raises UnavailableError where it is missing or not allowed."""
     path = perf_program()
     version = _said([path, "--version"]).removeprefix("perf version").strip()
-    event = next((e for e in ("cycles:u", "cpu-clock") if _samples(path, e)), "")
+    # perf itself leaves the kernel out where it may not be seen, and takes the clock where there are no counters
+    event = next((e for e in ("cycles", "cpu-clock") if _samples(path, e)), "")
     if not event:
         paranoid = _PARANOID.read_text().strip() if _PARANOID.exists() else "not there"
         raise UnavailableError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from nodewise.profile.openmp import OpenMPShare
+from nodewise.profile.openmp import C_LIBRARY, OpenMPShare
 from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
 from nodewise.statistics.shares import share_intervals
 
@@ -146,12 +146,14 @@ class Profiled:
 
 
 def function_shares(work: Sequence[Taken]) -> tuple[FunctionShare, ...]:
-    """The functions of samples in the order of time, those that most samples are in first."""
+    """The functions of samples in the order of time: those that most samples are in first, then those that only call others."""
     own = Counter(_named(taken.chain) for taken in work)
     total: Counter[tuple[str, str]] = Counter()
     for taken in work:
         total.update({(frame.function, frame.object) for frame in taken.chain} or {_named(())})
     names = [name for name, _ in own.most_common(_KEPT)]
+    # who only calls others comes behind those who work
+    names += [name for name, _ in total.most_common() if name not in own][: _KEPT - len(names)]
     number = {name: i for i, name in enumerate(names)}
     spans = share_intervals([number.get(_named(t.chain), -1) for t in work], len(names)) if work else []
     return tuple(
@@ -223,7 +225,9 @@ def waiting_shares(samples: Sequence[Taken]) -> tuple[WaitingShare, ...]:
             continue
         own = [frame for frame in taken.chain if not frame.object.startswith("[kernel")]
         first = own[0] if own else Frame(UNKNOWN, "", 0)
-        where = (first.function, first.object, own[1].function if len(own) > 1 else "")
+        # who called: functions of the C library call each other
+        caller = next((f for f in own[1:] if not C_LIBRARY.search(f.object)), own[1] if len(own) > 1 else None)
+        where = (first.function, first.object, caller.function if caller else "")
         seconds[where] = seconds.get(where, 0.0) + taken.waited
     together = sum(seconds.values())
     longest = sorted(seconds.items(), key=lambda item: -item[1])[:_KEPT]

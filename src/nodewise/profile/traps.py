@@ -14,6 +14,11 @@ from nodewise.profile.target import read_sections
 
 #: The capabilities (linux/capability.h) that lift what the kernel's settings forbid.
 _SYS_PTRACE, _SYS_ADMIN, _PERFMON = 19, 21, 38
+#: Programs that compile while they run, and with which options they write names for perf.
+_COMPILERS = {
+    "java": ("-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer"),
+    "node": ("--perf-basic-prof",),
+}
 _PARANOID = "proc/sys/kernel/perf_event_paranoid"
 _PTRACE = "proc/sys/kernel/yama/ptrace_scope"
 
@@ -38,6 +43,7 @@ def traps(
             f"Python {_version(python)} shows perf its interpreter's functions, not those of the script: "
             "py-spy shows these (pip install py-spy), Python 3.12 or newer does by itself"
         )
+    found += _of_compilers(command)
     if preloads := environment.get("LD_PRELOAD", "").strip():
         found.append(f"other libraries are preloaded and are part of what is seen: {preloads}")
     if not _can_map(folder):
@@ -48,6 +54,16 @@ def traps(
         found.append("under aprun set PMI_NO_FORK=1: the program is started by perf, not by the launcher itself")
     found += _of_rights(root, py_spy)
     return found
+
+
+def _of_compilers(command: Sequence[str]) -> list[str]:
+    """Of programs that compile while they run: what makes them say which function is where."""
+    name = Path(command[0]).name if command else ""
+    return [
+        f"functions that {name} compiles while it runs have no names here but with {' '.join(needed)}"
+        for compiler, needed in _COMPILERS.items()
+        if name == compiler and not set(needed) <= set(command)
+    ]
 
 
 def _version(python: Python) -> str:

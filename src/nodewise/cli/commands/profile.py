@@ -63,7 +63,7 @@ _FOLDER = Path("nodewise-profiles")
     "--max-size",
     default="",
     metavar="SIZE",
-    help="End a recording at that size, such as 500MB; each rank has one of its own.",
+    help="End a recording, and the program with it, at that size, such as 500MB; each rank has one of its own.",
     group="Recording",
 )
 @option(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ SECTION = "Nodes"
 @click.command(
     cls=Command,
     examples={
-        "nodewise snapshot -o snapshots/": "keep what this node is, for a later check",
-        "nodewise snapshot --hosts 'n[1-4]' --speed dgemm,bandwidth -o nodes.json": "four nodes, with their measured speed",
+        "nodewise snapshot -o n1.json": "keep what this node is, for a later check",
+        "nodewise snapshot --hosts 'n[1-4]' --speed dgemm,bandwidth -o nodes": "four nodes, with their measured speed, in a folder",
     },
 )
 @option(
@@ -33,7 +34,7 @@ SECTION = "Nodes"
     "--output",
     type=TARGET,
     metavar="FILE",
-    help="Write it here; of several nodes DIR, with a file for each. [default: standard output]",
+    help="Write it here, or into this folder under the node's name; of several nodes DIR, with a file for each. [default: standard output]",
     group=OUTPUT,
 )
 @option(
@@ -106,7 +107,7 @@ def command(
     elif output is None or str(output) == "-":
         print(shown)
     else:
-        write_whole(output, shown + "\n")
+        write_whole(output / f"{made.node}.json" if output.is_dir() else output, shown + "\n")
     return 0
 
 
@@ -145,6 +146,11 @@ def _fact(text: str) -> tuple[str, str | float | bool]:
     try:
         number = float(value)
     except ValueError:
+        if re.fullmatch(r"\d[\d.]*(e[+-]?\d+)? ?[kKMGT]?i?(B|b|Hz|W|F|FLOPS?|FLOP)?(/s)?", value):
+            print(
+                f"note      --fact {name}: {value} is kept as a text, and rules of numbers pass over it",
+                file=sys.stderr,
+            )
         return name, value[:200]
     if not abs(number) <= 1e100:
         raise InputError(f"--fact {name}: not a finite number: {value!r}")

@@ -74,7 +74,10 @@ def _finding(one: NodeFinding, width: int, colour: bool, full: bool) -> list[str
                 nodes if len(nodes) <= _MOST_NODES else f"{nodes[:_MOST_NODES]}…",
             )
         )
-    rows += [("", e) for e in f.evidence] if full else []
+    if full:
+        more = len(one.nodes) - len(f.evidence)
+        cut = bool(f.evidence) and more > 0 and one.kind in ("value", "outlier")
+        rows += [*(("", e) for e in f.evidence), *([("", f"… and {more} more")] if cut else [])]
     rows += (
         [("why", f.effect), ("do", f.do), ("known", one.suppressed or "")]
         if full

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from nodewise.base.escaping import visible
@@ -16,7 +17,7 @@ _LONGEST = 40
 def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
     """Tables of functions, lines, threads and waiting, of each the `top` first, in `width` columns."""
     head = f"{result.samples} samples of {result.event}, {result.rate} a second; callers by {result.chains}: {result.chains_why}"
-    lines = [head, ""]
+    lines = [*_wrapped(head, width), ""]
     lines += _table(
         ("self", "95% interval", "with callees", "function", "in"),
         [
@@ -78,7 +79,7 @@ def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
         ]
     for share in result.openmp:
         lines += ["", *_openmp(share, width)]
-    lines += ["", *(f"note      {note}" for note in result.notes)]
+    lines += ["", *(line for note in result.notes for line in _wrapped(f"note      {note}", width, " " * 10))]
     return "\n".join(lines).rstrip()
 
 
@@ -94,7 +95,11 @@ def openmp_sentence(share: OpenMPShare) -> str:
 
 def _openmp(share: OpenMPShare, width: int) -> list[str]:
     rows = [(*(format_seconds(s) for s in (t.work_s, t.barrier_s, t.idle_s)), str(t.tid)) for t in share.threads]
-    return [openmp_sentence(share), *_table(("work", "at barriers", "idle", "thread"), rows, width)]
+    return [*_wrapped(openmp_sentence(share), width), *_table(("work", "at barriers", "idle", "thread"), rows, width)]
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _span(low: float, high: float) -> str:
