@@ -115,7 +115,11 @@ def tree() -> dict[str, Path]:
     roots = [
         *(Path(sys.base_prefix, "lib", name) for name in (f"python{version}",)),
         Path(sysconfig.get_path("purelib")),
-        *(ROOT / name for name in ("src", "tests", "pyproject.toml")),
+        # in a checkout the other distributions, too, are used where they lie
+        *(
+            ROOT / name
+            for name in ("src", "tests", "pyproject.toml", "transport/nodewise_transport", "studies/nodewise_studies")
+        ),
     ]
     runtime = Path(sys.prefix, "lib", "libiomp5.so")
     files: dict[str, Path] = {}

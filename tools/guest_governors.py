@@ -27,6 +27,8 @@ from nodewise.base.native import native_path
 MODULES = (
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_powersave", "cpufreq_conservative", "cpufreq_userspace",
 )  # fmt: skip
+#: Without others below it; there to be loaded and unloaded.
+LOADABLE = ("dummy",)
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /tmp /root /usr/bin /sbin
 /bin/busybox mount -t proc proc /proc
@@ -40,6 +42,8 @@ export PATH={bin}:/bin HOME=/root TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE
 export NODEWISE_GUEST=governors NODEWISE_GUEST_KILLS={kills} NODEWISE_HISTORY=off
 exec </dev/console >/dev/console 2>&1
 for module in {modules}; do insmod /modules/$module.ko; done
+mkdir -p /lib/modules/$(uname -r)
+for module in {more}; do ln -s /modules/$module.ko /lib/modules/$(uname -r)/; echo $module.ko: >> /lib/modules/$(uname -r)/modules.dep; done
 echo "nodewise-guest: up"
 cd {root}
 {command}
@@ -61,7 +65,7 @@ def _modules() -> dict[str, Path]:
         for match in re.finditer(r"^\S*/([^/:]+)\.ko\S*:(.*)$", path.read_text(), re.MULTILINE)
     }
     ordered: dict[str, Path] = {}
-    for name in MODULES:
+    for name in (*MODULES, *LOADABLE):
         for one in (*reversed(depends.get(name, [])), name):
             if one in found:
                 ordered.setdefault(one, found[one])
@@ -84,7 +88,12 @@ def run(kills: int, record: Path | None) -> int:
     )
     loaded = {f"/modules/{name}.ko": path for name, path in modules.items()}
     machine = [*MACHINE, "-acpitable", f"file={table}.aml"]
-    words = {"modules": " ".join(modules), "kills": kills, "bin": Path(sys.executable).parent}
+    words = {
+        "modules": " ".join(name for name in modules if name not in LOADABLE),
+        "more": " ".join(LOADABLE),
+        "kills": kills,
+        "bin": Path(sys.executable).parent,
+    }
     if record is None:
         programs = {f"/{name}": native_path(name) for name in ("nodewise-governor", "nodewise-rows")}
         small = {

@@ -37,7 +37,8 @@ def page() -> str:
         lines += ["", f"## {file.stem}", "", "| rule | reads | | why | do |", "| --- | --- | --- | --- | --- |"]
         for rule in read_rules(file):
             reads = ", ".join(f"`{p}`" for p in rule.reads)
-            why = rule.reason + (f" [source]({rule.source})" if rule.source.startswith("https:") else "")
+            linked = f" [source]({rule.source})" if rule.source.startswith("https:") else f" ({rule.source})"
+            why = rule.reason + linked
             lines.append(
                 f"| {rule.id} | {reads} | {rule.severity}: {rule.kind}{_condition(rule)} | {why} | {rule.remedy} |"
             )

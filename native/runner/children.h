@@ -10,7 +10,8 @@
 namespace nodewise {
 
 // What a process is called that puts back what was changed on the machine (at most 15 letters, as the kernel has it).
-inline constexpr const char* kKeeper = "nodewise-keeper";
+// It is not called nodewise, as who kills all that is (`pkill -9 nodewise`) would leave the machine changed.
+inline constexpr const char* kKeeper = "change-keeper";
 
 // From now on orphans below this process become its children.
 void adopt_orphans();

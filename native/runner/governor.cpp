@@ -2,8 +2,11 @@
 #include "runner/governor.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -27,6 +30,56 @@ bool write_value(const std::string& path, const std::string& value) {
     }
     const bool written = write(file, value.data(), value.size()) == static_cast<ssize_t>(value.size());
     return close(file) == 0 && written;
+}
+
+std::vector<Setting> read_settings(const std::string& sys, int processor) {
+    const std::string folder = cpufreq_folder(sys, processor);
+    const std::string governor = first_line(folder + "/scaling_governor");
+    if (governor.empty()) {
+        return {};
+    }
+    std::vector<std::string> files = {folder + "/scaling_governor"};
+    if (governor == "userspace") {
+        files.push_back(folder + "/scaling_setspeed");
+    }
+    files.push_back(folder + "/energy_performance_preference");
+    // drivers keep a governor's values for each processor, or for all of them
+    std::vector<std::string> own;
+    for (const std::string& place : {folder + "/" + governor, sys + "/devices/system/cpu/cpufreq/" + governor}) {
+        std::error_code missing;
+        for (const auto& entry : std::filesystem::directory_iterator(place, missing)) {
+            own.push_back(entry.path());
+        }
+    }
+    std::sort(own.begin(), own.end());
+    files.insert(files.end(), own.begin(), own.end());
+    std::vector<Setting> found;
+    for (const std::string& file : files) {
+        // root may open what nobody may write
+        struct stat state{};
+        const bool writable = stat(file.c_str(), &state) == 0 && S_ISREG(state.st_mode) && (state.st_mode & S_IWUSR);
+        const std::string value = writable ? first_line(file) : "";
+        if (!value.empty()) {
+            found.push_back({file, value});
+        }
+    }
+    return found;
+}
+
+std::vector<Setting> restore_settings(const std::vector<Setting>& settings) {
+    std::vector<Setting> left = settings;
+    // a value may be refused until another one is back: a lower threshold above the upper one
+    for (int pass = 0; pass < 2 && !left.empty(); ++pass) {
+        std::vector<Setting> refused;
+        for (const Setting& one : left) {
+            // a setting that is as it was is left alone
+            if (first_line(one.file) != one.value && !write_value(one.file, one.value)) {
+                refused.push_back(one);
+            }
+        }
+        left = refused;
+    }
+    return left;
 }
 
 FrequencyTable read_table(const std::string& sys, int processor) {

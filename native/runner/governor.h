@@ -19,6 +19,20 @@ std::string first_line(const std::string& path);
 // Writes a value, and says whether the kernel took it.
 bool write_value(const std::string& path, const std::string& value);
 
+// A file and what was in it.
+struct Setting {
+    std::string file;
+    std::string value;
+};
+
+// What another governor of a processor changes, in the order in which it is written again: the governor, the frequency
+// that `userspace` was told, what firmware was asked for, and the governor's own values, which the kernel forgets with
+// its last processor. Empty where no governor can be read.
+std::vector<Setting> read_settings(const std::string& sys, int processor);
+
+// Writes what is not as it was. The files that did not take it.
+std::vector<Setting> restore_settings(const std::vector<Setting>& settings);
+
 // The counts of one processor: how often it changed from one frequency (kHz) to another, and how long it had each, in
 // 10 ms.
 struct FrequencyTable {

@@ -3,16 +3,20 @@
 // commands at the same time on the first of the processors (a comma between numbers), if wanted under another governor,
 // and puts back what it changed, also where it is killed. Prints as one line of JSON the seconds until the last command
 // ended, and what the kernel counted of that processor's frequencies meanwhile. A module is loaded for as long as that
-// takes where the statistics are not there. Exit codes: that of the first command that failed; 2 for words that are not
-// understood; 3 where the governor cannot be set.
+// takes where neither it nor the statistics are there. Two that set governors wait for each other: the second would put
+// back what the first has set. Exit codes: that of the first command that failed; 2 for words that are not understood;
+// 3 where the governor cannot be set, or not put back.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -168,6 +172,18 @@ int run_together(const Asked& asked) {
     return code;
 }
 
+// Holds a file until the last process that has the descriptor ends, the one that puts back among them. Waits for
+// others.
+void hold(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+        return;
+    }
+    std::cerr << "nodewise-governor: waits for another one that has set " << path << '\n';
+    while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+    }
+}
+
 int measure(const Asked& asked) {
     const FrequencyTable before = nodewise::read_table(asked.sys, asked.processors[0]);
     const double begin = now_s();
@@ -199,24 +215,37 @@ int measure(const Asked& asked) {
 int main(int count, char** words) {
     try {
         const Asked asked = read_words(count, words);
-        std::vector<std::string> files;
-        std::vector<std::string> before;
-        for (const int processor : asked.processors) {
-            files.push_back(cpufreq_folder(asked.sys, processor) + "/scaling_governor");
-            before.push_back(first_line(files.back()));
-            if (!asked.governor.empty() && before.back().empty()) {
-                std::cerr << "nodewise-governor: " << files.back() << " cannot be read\n";
-                return kNotSet;
+        const bool set = !asked.governor.empty();
+        std::vector<nodewise::Setting> before;
+        if (set) {
+            // nobody waits for what has lost who started it
+            prctl(PR_SET_PDEATHSIG, SIGTERM);
+            std::vector<int> ordered = asked.processors;
+            // two that hold the same processors in another order would wait for each other for ever
+            std::sort(ordered.begin(), ordered.end());
+            ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+            for (const int processor : ordered) {
+                hold(cpufreq_folder(asked.sys, processor) + "/scaling_governor");
+            }
+            for (const int processor : asked.processors) {
+                const auto one = nodewise::read_settings(asked.sys, processor);
+                if (one.empty()) {
+                    std::cerr << "nodewise-governor: " << cpufreq_folder(asked.sys, processor)
+                              << "/scaling_governor cannot be read or written\n";
+                    return kNotSet;
+                }
+                before.insert(before.end(), one.begin(), one.end());
             }
         }
         const std::string stats = cpufreq_folder(asked.sys, asked.processors[0]) + "/stats";
-        const bool load = !asked.module.empty() && access(stats.c_str(), F_OK) != 0;
+        const std::string module = asked.sys + "/module/" + asked.module;
+        const bool load =
+            !asked.module.empty() && access(stats.c_str(), F_OK) != 0 && access(module.c_str(), F_OK) != 0;
+        bool lost = false;
         const auto put_back = [&] {
-            for (std::size_t i = 0; i < files.size() && !asked.governor.empty(); ++i) {
-                // a setting that is as it was is left alone
-                if (first_line(files[i]) != before[i] && !nodewise::write_value(files[i], before[i])) {
-                    std::cerr << "nodewise-governor: " << files[i] << " could not be put back to " << before[i] << '\n';
-                }
+            for (const auto& [file, value] : nodewise::restore_settings(before)) {
+                lost = true;
+                std::cerr << "nodewise-governor: " << file << " could not be put back to " << value << '\n';
             }
             if (load) {
                 run_quietly({"modprobe", "-r", asked.module});
@@ -226,13 +255,15 @@ int main(int count, char** words) {
             if (load) {
                 run_quietly({"modprobe", asked.module});
             }
-            for (const std::string& file : files) {
-                if (!asked.governor.empty() && !nodewise::write_value(file, asked.governor)) {
+            for (const int processor : asked.processors) {
+                const std::string file = cpufreq_folder(asked.sys, processor) + "/scaling_governor";
+                if (set && !nodewise::write_value(file, asked.governor)) {
                     throw std::runtime_error("the kernel does not take " + asked.governor + " in " + file);
                 }
             }
         };
-        return nodewise::guarded([&](int) { return measure(asked); }, {make, put_back});
+        const int code = nodewise::guarded([&](int) { return measure(asked); }, {make, put_back});
+        return lost ? kNotSet : code;
     } catch (const std::runtime_error& problem) {
         std::cerr << "nodewise-governor: " << problem.what() << '\n';
         return kNotSet;

@@ -98,7 +98,11 @@ int guarded(const std::function<int(int guard)>& serve, const Change& change) {
     int status = 0;
     bool ended = false;
     try {
+        // what the change starts holds the pipe, too: killed in the midst of it, the keeper would put back what is made
+        // only afterwards
+        fcntl(ends[1], F_SETFD, 0);
         change.make();
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
         const pid_t guard = getpid();
         const pid_t server = asked_to_end() || getppid() != parent ? -1 : fork();
         if (server == 0) {

@@ -13,6 +13,7 @@ namespace nodewise {
 int guarded(const std::function<int(int guard)>& serve);
 
 // What is changed on the machine while something runs. `put_back` may be called more than once, and by two processes.
+// Where `make` starts programs, the second process waits for their end before it puts back.
 struct Change {
     std::function<void()> make;
     std::function<void()> put_back;

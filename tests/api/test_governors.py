@@ -76,11 +76,24 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         study_governors(HERE, change=True, only=("ondemand",), out=out, root=root)
     with pytest.raises(InputError, match="only one governor"):
         study_governors(HERE, change=True, only=("powersave",), out=out, root=root)
+    with pytest.raises(InputError, match="only one governor"):
+        study_governors(HERE, change=True, only=("powersave", "powersave"), out=out, root=root)
     with pytest.raises(InputError, match="only run where they may be set"):
         study_governors(HERE, change=False, only=("powersave",), out=out, root=root)
     with pytest.raises(InputError, match="only run where they may be set"):
         study_governors(HERE + 1, change=False, only=("nope",), quick=True, out=out, root=root)
     assert not out.exists() and _line(root) == "schedutil"
+
+
+def test_who_may_not_set_governors_is_told_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, out = frequency_tree(tmp_path / "root", [HERE]), tmp_path / "out"
+    # root may write everything
+    monkeypatch.setattr(governors.os, "access", lambda path, mode: False)
+    with pytest.raises(UnavailableError, match="may not be set here"):
+        study_governors(HERE, change=True, out=out, root=root)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("kills", [12, pytest.param(100, marks=pytest.mark.long)])
@@ -129,3 +142,60 @@ def test_a_governor_stays_until_the_last_command_has_ended(tmp_path: Path) -> No
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stderr.startswith("powersave") and _line(root) == "schedutil"
     assert json.loads(done.stdout)["seconds"] >= 0.3
+
+
+def test_what_a_governor_was_told_is_there_again(tmp_path: Path) -> None:
+    """The kernel forgets it when the governor is another one."""
+    root = frequency_tree(tmp_path, [HERE])
+    folder = governor_file(root, HERE).parent
+    (folder / "scaling_governor").write_text("userspace\n")
+    (folder / "scaling_setspeed").write_text("2000000\n")
+    (folder / "userspace").mkdir()
+    (folder / "userspace/up_threshold").write_text("71\n")
+    change = f"echo 3000000 > {folder}/scaling_setspeed; echo 95 > {folder}/userspace/up_threshold; cat {folder}/scaling_setspeed"
+    words = [GOVERNOR, "--sys", str(root / "sys"), "--set", "powersave", str(HERE), "--", "sh", "-c", change]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("3000000")
+    found = [
+        (folder / name).read_text().strip()
+        for name in ("scaling_governor", "scaling_setspeed", "userspace/up_threshold")
+    ]
+    assert found == ["userspace", "2000000", "71"]
+
+
+def test_two_at_once_leave_the_governor_that_was(tmp_path: Path) -> None:
+    """The second would else put back what the first has set."""
+    root = frequency_tree(tmp_path, [HERE])
+    words = [GOVERNOR, "--sys", str(root / "sys"), "--set"]
+    first = subprocess.Popen([*words, "powersave", str(HERE), "--", "sleep", "0.5"], stdout=subprocess.DEVNULL)
+    _until(lambda: _line(root) == "powersave")
+    second = subprocess.run(
+        [*words, "performance", str(HERE), "--", "sleep", "0.7"], capture_output=True, text=True, check=True
+    )
+    assert first.wait(timeout=30) == 0 and "waits for another one" in second.stderr
+    assert _line(root) == "schedutil"
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_module_is_unloaded_only_by_who_loaded_it_also_after_a_kill_amid_the_loading(
+    tmp_path: Path, before: bool
+) -> None:
+    root = frequency_tree(tmp_path / "root", [HERE], counted=False)
+    loaded, begun = root / "sys/module/cpufreq_stats", tmp_path / "begun"
+    loaded.parent.mkdir(parents=True)
+    if before:
+        loaded.mkdir()
+    tool = tmp_path / "bin/modprobe"
+    tool.parent.mkdir()
+    # written by hand: as slow as a kernel that is busy, and not to be ended in the midst of it
+    tool.write_text(f"#!/bin/sh\n[ $1 = -r ] && exec rm -r {loaded}\n: > {begun}; sleep 0.4; mkdir {loaded}\n")
+    tool.chmod(0o755)
+    words = [GOVERNOR, "--sys", str(root / "sys"), "--load", "cpufreq_stats", "--set", "powersave", str(HERE)]
+    environment = {**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+    process = subprocess.Popen([*words, "--", "sleep", "60"], stdout=subprocess.DEVNULL, env=environment)
+    _until(lambda: begun.exists() or (before and _line(root) == "powersave"))
+    process.kill()
+    process.wait(timeout=30)
+    time.sleep(0.6)
+    _until(lambda: loaded.exists() == before and _line(root) == "schedutil")
+    assert begun.exists() != before

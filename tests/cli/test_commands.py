@@ -175,3 +175,17 @@ def test_what_was_given_is_not_recommended(nodewise: Command) -> None:
     assert done.returncode == 2 and "budget is too small" in done.stderr and "--quick" not in done.stderr
     done = nodewise("study", "is", "--budget", "10ms", "--class", "S")
     assert done.returncode == 2 and "--quick, or" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--root", "nowhere"), "--root: no such folder"),
+        (("--only", " , "), "--only names no governor"),
+    ],
+)
+def test_governors_that_are_asked_for_wrongly_are_one_message(nodewise, tmp_path, words, what):
+    """A folder that is not there would else be taken for a system without frequencies, and nothing for all."""
+    given = [str(tmp_path / word) if word == "nowhere" else word for word in words]
+    done = nodewise("governors", *given)
+    assert done.returncode == 2 and what in done.stderr and done.stdout == ""

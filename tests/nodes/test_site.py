@@ -2,6 +2,7 @@
 """Files of sites and of rules: what is wrong in them is said with line and column, and what they hold in vain is said, too."""
 
 import datetime
+import re
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,10 @@ def test_rules_that_come_with_nodewise_are_told_apart_and_say_what_to_do() -> No
 
 def test_the_page_of_the_rules_is_made_of_them() -> None:
     assert rules_page.PAGE.read_text() == rules_page.page(), "run: .venv/bin/python tools/rules_page.py"
+
+
+def test_each_rule_of_its_own_has_a_source() -> None:
+    """A site that is told that a node is wrong can look up why."""
+    assert [rule.id for rule in own_rules() if not rule.source] == []
+    pages = [rule.source for rule in own_rules() if "//" in rule.source]
+    assert len(pages) > 100 and all(re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", page) for page in pages)

@@ -7,6 +7,7 @@ the core leave its top frequency hundreds of times and run slower than at a cons
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ def study_governors(
             f"no driver sets the frequency of processor {processor} here",
             "a virtual machine shows none of it; on hardware, look whether the firmware leaves it to the system",
         )
-    chosen, notes = _chosen(before, change, only)
+    chosen, notes = _chosen(before, change, only, root)
     make_directory(out)
     shown = ("transitions", "into_top") if before is not None and before.counted else ()
     whole = 300.0 if budget is None else budget
@@ -153,7 +154,9 @@ def study_governors(
     )
 
 
-def _chosen(control: FrequencyControl | None, change: bool, only: Sequence[str]) -> tuple[list[str], list[str]]:
+def _chosen(
+    control: FrequencyControl | None, change: bool, only: Sequence[str], root: Path
+) -> tuple[list[str], list[str]]:
     """The governors that are compared, and what to say of that."""
     if only and not change:
         raise InputError(
@@ -172,7 +175,11 @@ def _chosen(control: FrequencyControl | None, change: bool, only: Sequence[str])
         ]
     if unknown := [name for name in only if name not in control.governors]:
         raise InputError(f"no such governor here: {unknown[0]}", f"there are {', '.join(control.governors)}")
-    chosen = list(only) or [name for name in _USUAL if name in control.governors]
+    file = root / f"sys/devices/system/cpu/cpu{control.processor}/cpufreq/scaling_governor"
+    if not os.access(file, os.W_OK):
+        raise UnavailableError(f"the governor may not be set here: {file} cannot be written", "run it as root")
+    # named twice, one would be compared with itself
+    chosen = list(dict.fromkeys(only)) or [name for name in _USUAL if name in control.governors]
     if len(chosen) < 2:
         raise InputError("there is only one governor to compare", f"there are {', '.join(control.governors)}")
     return chosen, notes

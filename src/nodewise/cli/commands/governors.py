@@ -87,14 +87,19 @@ def command(
         raise InputError(f"--allow: {problem}", "such as: 8, or 0-3") from None
     if root is not None:
         refuse_ignored(context, "--root only reads", ("change", "only", "quick", "budget", "out", "as_json"))
+        if not root.is_dir():
+            raise InputError(f"--root: no such folder: {root}", "name a copy of a system's /")
         print(control_text(read_frequency_control(root, wanted[0]), wanted[0]))
         return
     if wrong := [p for p in wanted if p not in allowed]:
         raise InputError(f"--allow: processor {wrong[0]} may not be used", "`nodewise machine` shows which may")
+    named = [name.strip() for name in only.split(",") if name.strip()]
+    if only and not named:
+        raise InputError(f"--only names no governor: {only!r}", "such as: --only performance,powersave")
     study = study_governors(
         wanted[0],
         change=change,
-        only=[name for name in only.split(",") if name],
+        only=named,
         quick=quick,
         budget=budget,
         out=place_for_command(("governors",), _FOLDER) if out is None else out,
