@@ -44,8 +44,9 @@ std::vector<Setting> read_settings(const std::string& sys, int processor) {
     }
     files.push_back(folder + "/energy_performance_preference");
     // drivers keep a governor's values for each processor, or for all of them
+    const std::filesystem::path all = std::filesystem::path(sys) / "devices/system/cpu/cpufreq";
     std::vector<std::string> own;
-    for (const std::string& place : {folder + "/" + governor, sys + "/devices/system/cpu/cpufreq/" + governor}) {
+    for (const std::filesystem::path& place : {std::filesystem::path(folder) / governor, all / governor}) {
         std::error_code missing;
         for (const auto& entry : std::filesystem::directory_iterator(place, missing)) {
             own.push_back(entry.path());
