@@ -17,8 +17,13 @@ _KINDS = {
 }
 
 
+#: Values as TOML has them, and the empty text.
+_SHOWN = {"True": "true", "False": "false", "": "empty"}
+
+
 def _condition(rule: Rule) -> str:
-    words = [f"{k.replace('_', ' ')} {v}" for k, v in rule.condition.items() if v is not True or k == "is"]
+    shown = {key: _SHOWN.get(str(value), str(value)) for key, value in rule.condition.items()}
+    words = [f"{k.replace('_', ' ')} {shown[k]}" for k, v in rule.condition.items() if v is not True or k == "is"]
     words += [k.replace("_", " ") for k, v in rule.condition.items() if v is True and k != "is"]
     return f" ({', '.join(words)})" if words else ""
 

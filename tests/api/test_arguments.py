@@ -202,13 +202,13 @@ def test_what_a_placement_is_written_with_is_checked_too() -> None:
 
 
 def test_a_keyword_that_there_is_not() -> None:
-    assert "nodewise.run has no keyword 'run'" in _said("run", "true", run=3) and "is runs meant?" in _said(
+    assert "nodewise.run has no keyword 'run'" in _said("run", "true", run=3) and "did you mean runs?" in _said(
         "run", "true", run=3
     )
-    assert "is parameters meant?" in _said("tune", "true", parameter={})
+    assert "did you mean parameters?" in _said("tune", "true", parameter={})
     assert "its keywords are machine, allow" in _said("machine", wat=1)
     assert "give contenders by position" in _said("compare", contenders=["a", "b"])
-    assert "is threads meant?" in _said("place", thread=3)
+    assert "did you mean threads?" in _said("place", thread=3)
     assert "missing a required argument: 'command'" in _said("tune")
     assert "by position comes command" in _said("run", "true", 5)
 

@@ -33,9 +33,9 @@ def test_two_links_are_the_ends_of_a_cable(nodewise: Command) -> None:
     ("words", "what"),
     [
         (["link", "QDR"], "QDR by itself says no speed"),
-        (["link", "4X", "QRD"], "is QDR meant?"),
+        (["link", "4X", "QRD"], "did you mean QDR?"),
         (["link", "4X QDR 4X QDR 4X QDR"], "a cable has two ends"),
-        (["links"], "is link meant?"),
+        (["links"], "did you mean link?"),
         (["ports", "x"], "nothing is named behind ports"),
         (["ports", "--root", "nowhere"], "no such folder: nowhere"),
         (["--root", "."], "--root would do nothing"),

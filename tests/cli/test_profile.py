@@ -96,6 +96,38 @@ def test_a_program_that_ends_with_its_recording_has_not_failed(nodewise: Command
     assert ended.returncode == 143
 
 
+def test_what_the_program_started_does_not_outlive_the_limit(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    below = f"(while :; do :; done) & echo $! >{tmp_path}/pid; wait"
+    limit = ("--max-size", "100kB", "--rate", "999", "--call-graph", "dwarf")
+    done = nodewise("profile", *limit, "--out", str(tmp_path / "p"), "--", "sh", "-c", below)
+    assert done.returncode == 0 and "perf ended the program" in done.stderr, done.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+DEEP = """
+static double leaf(long n) { volatile char room[20000]; double sum = 0; for (long i = 0; i < n; i++) { room[i % 20000] = (char)i; sum += room[i % 777]; } return sum; }
+int main(void) { return leaf(150000000L) == 1.5; }
+"""
+
+
+def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    (tmp_path / "deep.c").write_text(DEEP)
+    subprocess.run(["gcc", "-O1", "-fno-inline", "-o", "deep", "deep.c"], cwd=tmp_path, check=True)
+    for chains, missed in (("dwarf", True), ("dwarf,32768", False)):
+        out = str(tmp_path / chains)
+        done = nodewise(
+            *("profile", "--call-graph", chains, "--rate", "299", "--out", out, "--json", "--"), str(tmp_path / "deep")
+        )
+        notes = [note for note in json.loads(done.stdout)["notes"] if "outer callers are missing" in note]
+        assert bool(notes) == missed, (chains, done.stdout)
+        assert not missed or ("8 KiB" in notes[0] and "--call-graph dwarf,65528" in notes[0])
+    wrong = nodewise("profile", "--call-graph", "dwarf,9k", "--", "true")
+    assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

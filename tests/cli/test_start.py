@@ -91,6 +91,24 @@ def test_a_placement_loads_no_more_than_it_needs() -> None:
     assert (set(HEAVY) - {"email", "importlib.metadata", "tempfile"}) & set(done.stderr.split()) == set()
 
 
+#: What a snapshot, and a check before each job, has no use for.
+STUDIES = {
+    "numpy",
+    "nodewise.api.speed",
+    "nodewise.api.study",
+    "nodewise.studies",
+    "nodewise.records",
+    "nodewise.tuning",
+}
+
+
+@pytest.mark.parametrize("words", [["check", "--prologue"], ["snapshot"]], ids=["check", "snapshot"])
+def test_a_node_is_looked_at_without_what_studies_load(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", SHOWN, *words], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1) and done.stdout, done.stderr
+    assert STUDIES & set(done.stderr.split()) == set()
+
+
 #: Modules of all kinds that an answer may load; a new one at the top of a module shows here before anybody feels it.
 MOST = {"--help": 220, "compare --help": 210, "place --help": 235}
 

@@ -132,8 +132,8 @@ def test_it_is_found_above(project: Path, tmp_path: Path) -> None:
         ("", "names no command"),
         ("[command.a]\nrun = 1\n", "command.a.run: a text is needed, not 1"),
         ("[command.a]\nruns = 3\n", "command.a does not say what to run"),
-        ("[command.a]\nrun = 'x'\nbugdet = '3s'\n", "command.a.bugdet: there is no such key; is budget meant?"),
-        ("[comand.a]\nrun = 'x'\n", "comand: there is no such table; is command meant?"),
+        ("[command.a]\nrun = 'x'\nbugdet = '3s'\n", "command.a.bugdet: there is no such key; did you mean budget?"),
+        ("[comand.a]\nrun = 'x'\n", "comand: there is no such table; did you mean command?"),
         ("[command.'a b']\nrun = 'x'\n", "a name has letters, digits, dots and hyphens"),
         ("[command.a]\nrun = 'x'\nruns = -1\n", "command.a.runs: a whole number is needed, not -1"),
         ("[command.a]\nrun = 'x'\nruns = true\n", "command.a.runs: a whole number is needed, not True"),
@@ -141,10 +141,10 @@ def test_it_is_found_above(project: Path, tmp_path: Path) -> None:
         ("[command.a]\nrun = 'x'\nparameters = {n = []}\n", "command.a.parameters.n: a list of texts or numbers"),
         ("[command.a]\nrun = 'x'\nparameters = {n = [1]}\n", "nothing has {n}"),
         ("[command.a]\nrun = 'x'\nmetric = {m = 3}\n", "command.a.metric.m: a pattern is needed, not 3"),
-        ("[command.a\n", "is no TOML: Expected ']'"),
+        ("[command.a\n", "is not valid TOML: Expected ']'"),
         ("defaults = 3\n[command.a]\nrun = 'x'\n", "defaults is no table"),
-        ('a = "' + "x" * 10 + "\n", "is no TOML"),
-        ("command = " + "[" * 5000 + "]" * 5000, "is no TOML"),
+        ('a = "' + "x" * 10 + "\n", "is not valid TOML"),
+        ("command = " + "[" * 5000 + "]" * 5000, "is not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, told: str) -> None:
@@ -212,8 +212,8 @@ def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("run", "nup"), "has no command 'nup'; is nap meant?"),
-        (("list", "--tag", "quik"), "has the tag 'quik'; is quick meant?"),
+        (("run", "nup"), "has no command 'nup'; did you mean nap?"),
+        (("list", "--tag", "quik"), "has the tag 'quik'; did you mean quick?"),
         (("list", "--baseline", "x"), "would do nothing"),
         (("run", "--baseline", "nowhere"), "holds none of these commands"),
         (("run", "--any-machine"), "--any-machine would do nothing"),

@@ -41,9 +41,11 @@ def _variants(text: bytes, name: str) -> list[bytes | None]:
     return [junk, *inside]
 
 
+@pytest.mark.parametrize("together", [5, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("system", ["cluster_node", "guest", "virtual"])
 @pytest.mark.parametrize("name", sorted(JUNK))
-def test_each_file_may_be_damaged(tmp_path: Path, system: str, name: str) -> None:
+def test_each_file_may_be_damaged(tmp_path: Path, system: str, name: str, together: int) -> None:
+    """Alone, or with some others that lie apart."""
     root = tmp_path / "root"
     if hasattr(systems, system):
         write(root, getattr(systems, system)())
@@ -52,15 +54,19 @@ def test_each_file_may_be_damaged(tmp_path: Path, system: str, name: str) -> Non
     files = [p for p in sorted(root.rglob("*")) if p.is_file() and not p.is_symlink()]
     # processors of one kind have the same files
     chosen = [p for p in files if not any(f"/cpu{n}/" in str(p) for n in range(1, 99))]
-    for path in chosen:
-        before = path.read_bytes()
-        for content in _variants(before, name):
-            _put(path, content)
+    rounds = -(-len(chosen) // together)
+    for first in range(rounds):
+        before = {path: path.read_bytes() for path in chosen[first::rounds]}
+        damages = {path: _variants(text, name) for path, text in before.items()}
+        for number in range(max(map(len, damages.values()))):
+            for path, variants in damages.items():
+                _put(path, variants[number % len(variants)])
             made = take_snapshot(root, "0", node="n1")
             data = json.loads(json.dumps(made.to_json()))
-            at = str(path.relative_to(root))
+            at = [str(path.relative_to(root)) for path in before]
             assert problem_of(data) is None, (at, problem_of(data))
             assert [p for p in _nulls(made) if not _explained(made, p) and not p.startswith("kernel.modules")] == [], at
-            if path.is_dir():
-                shutil.rmtree(path)
-            path.write_bytes(before)
+            for path, text in before.items():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                path.write_bytes(text)

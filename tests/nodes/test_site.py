@@ -30,8 +30,8 @@ def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
     [
         ("[nodes\n", "line 1, column"),
         ("x = 1\n", "line 1, column 1: not known: x"),
-        ("[nodes]\n  expectd = 'a'\n", "line 2, column 3: not known of nodes: expectd"),
-        ("[speed]\nthread = 3\n", "line 2, column 1: not known of speed: thread"),
+        ("[nodes]\n  expectd = 'a'\n", "line 2, column 3: [nodes] has no key expectd"),
+        ("[speed]\nthread = 3\n", "line 2, column 1: [speed] has no key thread"),
         ("[speed]\nthreads = 0\n", "line 2, column 1: threads: a number of threads is needed"),
         ("[speed]\nallow = 'x'\n", "line 2, column 1: "),
         ("[nodes]\nexpected = 'n[3-1]'\n", "line 2, column 1: not a list of nodes: '3-1'"),
@@ -109,12 +109,13 @@ def test_a_sites_file_is_refused_with_line_and_column(
         (
             'remedy = "m"\n',
             'remedy = "m"\nexcpt = []\n',
-            "line 8, column 1: not known of a rule of kind uniform: excpt\n\nhint: did you mean except?",
+            "line 8, column 1: a rule of kind uniform has no key excpt\n\nhint: did you mean except?",
         ),
         ('"uniform"', '"outlier"', "an outlier's step"),
         ('kind = "uniform"', 'kind = "outlier"\nstep = nan', "line 4, column 1: step: a finite number"),
         ('kind = "uniform"', 'kind = "relation"\nfunction = "one_vale"', "did you mean one_value?"),
         ('kind = "uniform"', 'kind = "relation"\nsubset_of = true', "subset_of needs two facts"),
+        ('kind = "uniform"', 'kind = "uniform"\npresent = true', "line 4, column 1: present: it is of the names"),
         ("[[rule]]", "[other]", "line 1, column 1: not known: other"),
     ],
 )

@@ -69,14 +69,14 @@ def test_a_value_of_any_type_is_read_or_refused(tmp_path: Path, kind: str, value
     [
         ("", "p.toml names no device"),
         (f"[device.a]\n{GENERATOR}\n", "p.toml names no channel"),
-        ("[devise.a]\n", "p.toml:1: devise: there is no such key; is device meant?"),
-        ("[pipeline]\ntransprot = 'shm'\n", "p.toml:2: pipeline.transprot: there is no such key; is transport meant?"),
-        ("[pipeline]\ntransport = 'shn'\n", "p.toml:2: pipeline.transport: 'shn' is no transport; is shm meant?"),
+        ("[devise.a]\n", "p.toml:1: devise: there is no such key; did you mean device?"),
+        ("[pipeline]\ntransprot = 'shm'\n", "p.toml:2: pipeline.transprot: there is no such key; did you mean transport?"),
+        ("[pipeline]\ntransport = 'shn'\n", "p.toml:2: pipeline.transport: 'shn' is no transport; did you mean shm?"),
         ("[pipeline]\nduration = 'soon'\n", "p.toml:2: pipeline.duration: not a duration: 'soon'"),
         ("[device.a]\nsize = 3\n", "p.toml:1: device.a does not say what it is"),
         ("[device.'a b']\nkind = 'merge'\n", "p.toml:1: device.a b: a name has letters"),
         ("[device.a]\nkind = 'generater'\n", "p.toml:2: device.a.kind: 'generater' is no kind of device; is generator"),
-        (simple(GENERATOR + "\nsizes = 3"), "p.toml:3: device.source.sizes: there is no such key; is size meant?"),
+        (simple(GENERATOR + "\nsizes = 3"), "p.toml:3: device.source.sizes: there is no such key; did you mean size?"),
         (simple(GENERATOR + "\nsize = '24 apples'"), "p.toml:3: device.source.size: a size above zero is needed, such as"),
         (simple(GENERATOR + "\nsize = '3GB'"), "p.toml:3: device.source.size: a message has less than 2 GiB"),
         (simple(GENERATOR + "\ncount = 0"), "p.toml:3: device.source.count: a whole number from 1 is needed, not 0"),
@@ -105,7 +105,7 @@ def test_a_value_of_any_type_is_read_or_refused(tmp_path: Path, kind: str, value
         (simple(GENERATOR) + "[device.lost]\nkind = 'merge'\n", "p.toml:9: device.lost is not connected: no channel lea"),
         (simple(GENERATOR) + "[channel.b]\nfrom = 'out'\nto = 'out'\n", "p.toml:10: channel.b.from: out is a discard"),
         (simple(GENERATOR, "kind = 'merge'") + "[channel.b]\nfrom = 'middle'\nto = 'middle'\n", "middle → middle"),
-        ("[device\n", "is no TOML"),
+        ("[device\n", "is not valid TOML"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_line_and_key(tmp_path: Path, text: str, said: str) -> None:

@@ -150,7 +150,11 @@ def test_names_of_places_are_not_written_for_a_part_of_a_machine_or_beside_a_lau
 
 @pytest.mark.parametrize(
     ("text", "runtime", "told"),
-    [("core", "", "is cores meant?"), ("Socket", "", "is sockets meant?"), ("thread(2)", "gnu", "is threads meant?")],
+    [
+        ("core", "", "did you mean cores?"),
+        ("Socket", "", "did you mean sockets?"),
+        ("thread(2)", "gnu", "did you mean threads?"),
+    ],
 )
 def test_a_name_of_places_that_is_nearly_right_is_asked_about(text: str, runtime: str, told: str) -> None:
     read = read_gnu_places if runtime else read_places

@@ -3,6 +3,7 @@
 
 import json
 
+from nodewise.profile.result import cut_share
 from nodewise.profile.samples import Frame, Taken
 from nodewise.profile.stacks import collapsed, speedscope, summed, tree, waited
 
@@ -54,3 +55,26 @@ def test_a_tree_has_what_is_below_each_function_the_most_first() -> None:
 def test_a_deep_recursion_is_drawn() -> None:
     deep = tree({tuple(f"f{i}" for i in range(20_000)): 1})
     assert deep["c"][0]["n"] == "f0"
+
+
+def _chain(*functions: str, inside: str = "/tmp/app") -> Taken:
+    return Taken(1, 1, 0.0, tuple(Frame(name, inside, 0) for name in functions))
+
+
+def test_chains_without_their_beginning_are_counted() -> None:
+    whole = [
+        _chain("leaf", "main", "__libc_start_call_main", "_start"),
+        _chain("work", "start_thread", "clone3"),
+        _chain("main.run", "runtime.goexit"),
+        _chain("_dl_relocate_object", "_dl_start"),
+        # nothing is known of what has no name, of the kernel alone, and of what was compiled while it ran
+        _chain("leaf", "[unknown]"),
+        _chain("do_exit", inside="[kernel.kallsyms]"),
+        _chain("java_method", inside="/tmp/perf-123.map"),
+        _chain("inside", inside="[anon]"),
+        _chain(),
+    ]
+    assert cut_share(whole) == 0
+    # a leaf whose own variables are larger than what is copied, and a deep recursion
+    assert cut_share([*whole, _chain("leaf"), *[_chain("deep", "deep", "deep")] * 2]) == 3 / (len(whole) + 3)
+    assert cut_share([]) == 0

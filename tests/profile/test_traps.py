@@ -10,6 +10,7 @@ import pytest
 
 from nodewise.profile import traps as module
 from nodewise.profile.interpreter import Python, find_py_spy, python_of
+from nodewise.profile.target import python_environment
 from nodewise.profile.traps import traps
 
 ALL = (1 << 41) - 1
@@ -113,6 +114,18 @@ def test_a_python_that_shows_perf_nothing_is_named_unless_py_spy_records_it(tmp_
     assert "Python 3.11" in said and "py-spy" in said
     assert traps(file, tmp_path, {}, ["python"], Python("python", (3, 11)), True, root) == []
     assert traps(file, tmp_path, {}, ["python"], Python("python", (3, 12)), root=root) == []
+    assert "pip install py-spy" in said and "Python 3.12 or newer" in said
+    # it is installed, and an option asks for what only perf does
+    [said] = traps(file, tmp_path, {}, ["python"], Python("python", (3, 11)), False, root, True)
+    assert "pip install" not in said and "without --off-cpu" in said
+
+
+def test_a_new_python_without_frame_pointers_shows_perf_nothing_either(tmp_path: Path) -> None:
+    python = Python("python", (3, 13), frame_pointers=False)
+    [said] = traps(Path(sys.executable), tmp_path, {}, ["python"], python, root=_root(tmp_path))
+    assert "Python 3.13" in said and "compiled without frame pointers" in said and "3.12 or newer" not in said
+    assert python_environment(python, {}) == {}
+    assert python_environment(Python("python", (3, 12)), {}) == {"PYTHONPERFSUPPORT": "1"}
 
 
 def _program(path: Path, text: str) -> Path:
@@ -151,7 +164,7 @@ def test_python_is_seen_through_what_stands_before_it(tmp_path: Path) -> None:
     ):
         found = python_of(words, env)
         assert found is not None and found.version == version, words
-        assert found.shows_perf == (version >= (3, 12))
+        assert found.shows_perf == (version >= (3, 12) and found.frame_pointers)
     loop = _program(tmp_path / "loop", f"#!{tmp_path}/loop\n")
     for none in (
         ["true"],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nodewise.base.errors import UnavailableError
 from nodewise.isolation.kind import Kind, all_kinds, search_path
-from nodewise.isolation.probe import working_way
+from nodewise.isolation.probe import ELSEWHERE, working_way
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
 
@@ -75,14 +75,16 @@ _PACKAGES = (
 )
 
 
-def diagnose(environment: Mapping[str, str] | None = None) -> Diagnosis:
-    """Every optional part, tried. Changes nothing."""
+def diagnose(
+    environment: Mapping[str, str] | None = None, on_part: Callable[[str], None] = lambda _: None
+) -> Diagnosis:
+    """Every optional part, tried; `on_part` is called with the name of each that may take seconds. Changes nothing."""
     search = (os.environ if environment is None else environment).get("PATH", "")
     return Diagnosis(
         (
             *(_program(one, search) for one in _PROGRAMS),
             *(_package(*one) for one in _PACKAGES),
-            *_isolation(),
+            *_isolation(on_part),
             *_of_a_run(),
             *(part() for part in _OF_THE_SYSTEM),
         )
@@ -119,9 +121,14 @@ def _package(name: str, needed_for: str, remedy: str) -> Part:
         return Part(name, needed_for, MISSING, "not installed in this Python", remedy)
 
 
-def _isolation() -> list[Part]:
+def _isolation(on_part: Callable[[str], None]) -> list[Part]:
     """The kinds of isolation, each by a start of `true` where no answer was kept."""
-    return [_kind(kind) for kind in all_kinds().values() if kind.start is not None]
+    found = []
+    for kind in all_kinds().values():
+        if kind.start is not None:
+            on_part(kind.name)
+            found.append(_kind(kind))
+    return found
 
 
 def _kind(kind: Kind) -> Part:
@@ -131,7 +138,8 @@ def _kind(kind: Kind) -> Part:
     except UnavailableError as problem:
         there = all(shutil.which(name, path=search_path()) for name in kind.programs)
         why = problem.what.removeprefix(f"{kind.name} does not work here: ")
-        return Part(kind.name, needed_for, OFF if there else MISSING, why, problem.hint or "")
+        remedy = problem.hint or ""
+        return Part(kind.name, needed_for, OFF if there else MISSING, why, "" if remedy == ELSEWHERE else remedy)
     how = f", {way.name}" if way.name else ""
     emulated = ": its times mean nothing, and it is not ranked" if way.emulated else ""
     return Part(kind.name, needed_for, WORKS, f"it starts programs{how}{emulated}", "")

@@ -20,7 +20,7 @@ from nodewise.base.masking import Masks
 from nodewise.base.units import format_bytes
 from nodewise.machine.sources import load_machine
 from nodewise.profile.interpreter import behind_env, find_py_spy, python_of
-from nodewise.profile.perf import CHAINS, SAMPLE_BYTES, Recording, find_perf
+from nodewise.profile.perf import Recording, find_perf, read_chains, sample_bytes
 from nodewise.profile.py_spy import EVENT, PySpy
 from nodewise.profile.ranks import Ranks, folder_of_ranks, rank_words, read_ranks
 from nodewise.profile.result import Profiled
@@ -67,12 +67,13 @@ def prepare_profile(
 ) -> Prepared:
     """What records a command into a folder.
 
-    `rate` is in samples a second on each processor, `chains` one of `profile.perf.CHAINS` (None: what the program allows), `ranks` which
+    `rate` is in samples a second on each processor, `chains` as `profile.perf.read_chains` reads them (None: what the program allows), `ranks` which
     ones of an MPI program are recorded, as `profile.ranks.read_ranks` reads them (empty: all). A Python that cannot name its functions to perf is recorded by py-spy
     where that is installed, unless what only perf does is asked for. Raises InputError, ProgramError, UnavailableError.
     """
     inherited = dict(os.environ if environment is None else environment)
     check_rate(rate)
+    chains = None if chains is None else read_chains(chains)
     chosen_ranks = given_ranks(ranks)
     setting = with_ranks(Setting(command=tuple(command)), inherited)
     at = setting.program_at
@@ -86,11 +87,12 @@ def prepare_profile(
     into = folder.absolute()
     python = python_of(inner, inherited)
     py_spy = find_py_spy(inherited) if python is not None and not python.shows_perf else None
+    installed = py_spy is not None
     if off_cpu or chains is not None or most_bytes:
         py_spy = None
     if (full := no_room(folder)) is not None:
         raise full
-    notes = traps(program, folder, inherited, command, python, py_spy is not None)
+    notes = traps(program, folder, inherited, command, python, py_spy is not None, py_spy_installed=installed)
     if outside := chosen_ranks.outside(setting.ranks) if at else []:
         notes.append(f"there are {setting.ranks} ranks, and none of the number {', '.join(map(str, outside[:8]))}")
     more = python_environment(python, inherited)
@@ -105,8 +107,6 @@ def prepare_profile(
             notes.append("where threads wait is not known: the kernel's tracing files may not be read here (root may)")
         chosen = choose_chains(program, {**inherited, **more})
         kind, why = (chosen.kind, chosen.why) if chains is None else (chains, "asked for")
-        if kind not in CHAINS:
-            raise InputError(f"no such call chains: {kind}", f"there are {', '.join(CHAINS)}")
         recording = Recording(perf, into / RECORDING, rate, kind, off_cpu and perf.waiting, most_bytes)
         notes += _warnings(recording)
     words = rank_words(recording.words([]), str(recording.into), chosen_ranks, inner) if at else recording.words(inner)
@@ -134,12 +134,18 @@ def _warnings(recording: Recording) -> list[str]:
     found = []
     if recording.rate > _COSTLY_RATE:
         found.append(f"{recording.rate} samples a second slow the program down noticeably; 99 are usual")
-    bytes_s = recording.rate * processors() * SAMPLE_BYTES[recording.chains]
+    bytes_s = recording.rate * processors() * sample_bytes(recording.chains)
     if not recording.most_bytes and bytes_s * _SECONDS_EXPECTED > _LARGE:
         found.append(
             f"the recording may grow by {format_bytes(bytes_s)} a second: --rate takes fewer, --max-size ends it in time"
         )
     return found
+
+
+def ended_by_size(prepared: Prepared, exit_code: int) -> bool:
+    """Whether perf ended what it recorded, as the recording has become as large as it may."""
+    most = prepared.recording.most_bytes if isinstance(prepared.recording, Recording) else 0
+    return bool(most) and exit_code == _ENDED and _largest(prepared.folder) > 0.95 * most
 
 
 def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Profiled:
@@ -151,8 +157,7 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
     perf = recording.perf if isinstance(recording, Recording) else None
     most = recording.most_bytes if isinstance(recording, Recording) else 0
     notes = prepared.notes
-    if most and exit_code == _ENDED and _largest(prepared.folder) > 0.95 * most:
-        # perf ends what it records then
+    if ended_by_size(prepared, exit_code):
         exit_code = 0
         notes = (
             *notes,

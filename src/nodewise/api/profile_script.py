@@ -14,7 +14,7 @@ from nodewise.api.stored_profile import RECORDING, Kept
 from nodewise.base.errors import InputError
 from nodewise.base.masking import Masks
 from nodewise.jobs.profile_script import INTO, ProfileJob, profile_script
-from nodewise.profile.perf import CHAINS
+from nodewise.profile.perf import chain_words, read_chains
 from nodewise.profile.target import choose_chains
 from nodewise.profile.traps import traps
 from nodewise.records.kept_variables import KEPT_VARIABLES
@@ -54,10 +54,9 @@ def script_of_profile(
         )
     program = Path(find_program(ranked.program, inherited, None))
     found = choose_chains(program, inherited)
-    kind, why = (found.kind, found.why) if chains is None else (chains, "asked for")
-    graph = ["--call-graph", CHAINS[kind]] if CHAINS[kind] else []
+    kind, why = (found.kind, found.why) if chains is None else (read_chains(chains), "asked for")
     limit = [f"--max-size={most_bytes}B"] if most_bytes else []
-    record = ("perf", "record", "-q", "-F", str(rate), *graph, *limit, "--switch-events", "-o", INTO, "--")
+    record = ("perf", "record", "-q", "-F", str(rate), *chain_words(kind), *limit, "--switch-events", "-o", INTO, "--")
     notes = traps(program, folder or Path.cwd(), {**inherited, "PMI_NO_FORK": "1"}, command)
     kept = Kept(
         command=tuple(Masks().masked(list(command))),

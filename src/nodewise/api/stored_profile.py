@@ -15,11 +15,12 @@ from nodewise.base.units import format_bytes, format_percent
 from nodewise.profile import py_spy
 from nodewise.profile.lines import addr2line, places_of
 from nodewise.profile.openmp import openmp_shares
-from nodewise.profile.perf import perf_program, script_lines
+from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, script_lines
 from nodewise.profile.result import (
     FEWEST,
     Profiled,
     ProfileResult,
+    cut_share,
     function_shares,
     line_shares,
     spinning_share,
@@ -30,6 +31,8 @@ from nodewise.profile.samples import Recorded, read_samples
 
 #: Files of a recording, by what made them; that of a rank has its number behind, in a folder of its node.
 RECORDING, SPIED = "perf.data", "py-spy.json"
+#: From this share of samples on it is said that they lack callers.
+_MANY_CUT = 0.02
 #: What is written beside them.
 KEPT = "profile.json"
 
@@ -61,11 +64,16 @@ def read_profile(folder: Path) -> Profiled:
         kept = fit({name: data[name] for name in names}, Kept)
     except (OSError, KeyError, TypeError) as problem:
         raise InputError(
-            f"{folder} holds no profile: {problem}", "name the directory that nodewise profile made"
+            f"{folder} holds no profile: {_words(problem)}", "name the directory that nodewise profile made"
         ) from problem
     except (ShapeError, ValueError) as problem:
         raise InputError(f"{path} is damaged: {problem}", "profile again") from problem
     return read_recordings(folder, kept)
+
+
+def _words(problem: Exception) -> str:
+    """What was missing: a file, with the system's words, or an entry in it."""
+    return f"{KEPT}: {problem.strerror}" if isinstance(problem, OSError) and problem.strerror else str(problem)
 
 
 def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
@@ -85,6 +93,13 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     lost = sum(one.lost for one in recorded.values())
     if lost:
         notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
+    cut = 0.0 if spied else cut_share(work)
+    if cut >= _MANY_CUT:
+        more = f": --call-graph dwarf,{MOST_COPIED} copies more" if bytes_copied(kept.chains) < MOST_COPIED else ""
+        notes.append(
+            f"outer callers are missing of {format_percent(cut)} of the samples: their stacks are deeper than the "
+            f"{format_bytes(bytes_copied(kept.chains))} that are copied{more}, or functions in between have no unwind tables"
+        )
     if len(work) < FEWEST:
         notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
     # each recording has the limit, so that of a rank is full whatever those of others hold

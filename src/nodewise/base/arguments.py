@@ -121,7 +121,7 @@ def _meant(keyword: str, known: Sequence[str]) -> str:
     import difflib
 
     near = plain or difflib.get_close_matches(keyword, known, 1, 0.7)
-    return f"is {near[0]} meant?" if near else f"its keywords are {', '.join(known)}"
+    return f"did you mean {near[0]}?" if near else f"its keywords are {', '.join(known)}"
 
 
 def _fitted(name: str, value: object, kind: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 
 def meant(word: str, known: Iterable[str], also: Mapping[str, str] | None = None) -> str:
-    """`; is omp meant?` for the known word that is nearest, by its spelling or since it is `also` called so; else empty."""
+    """`; did you mean omp?` for the known word that is nearest, by its spelling or since it is `also` called so; else empty."""
     import difflib
 
     names = list(known)
@@ -17,4 +17,4 @@ def meant(word: str, known: Iterable[str], also: Mapping[str, str] | None = None
         if other in names
         else difflib.get_close_matches(word, names, 1) or difflib.get_close_matches(word.lower(), names, 1)
     )
-    return f"; is {near[0]} meant?" if near else ""
+    return f"; did you mean {near[0]}?" if near else ""

@@ -50,14 +50,14 @@ class TomlLines:
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], TomlLines]:
-    """What a file of at most 1 MiB says, and where. Raises InputError where it cannot be read, or is no TOML."""
+    """What a file of at most 1 MiB says, and where. Raises InputError where it cannot be read, or is not valid TOML."""
     try:
         text = read_bounded(path, _MOST_BYTES).decode()
         data = tomllib.loads(text)
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
-        raise InputError(f"{path} is no TOML: {problem}", "see https://toml.io") from problem
+        raise InputError(f"{path} is not valid TOML: {problem}", "see https://toml.io") from problem
     return data, TomlLines(path, text)
 
 

@@ -112,8 +112,6 @@ def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def asked_speed(context: click.Context, values: Mapping[str, Any], site: SpeedSite | None = None) -> AskedSpeed | None:
     """What the options' values ask for; None where no test is named. Raises InputError for what cannot be, or would do nothing."""
-    from nodewise.api.speed import speed_tests
-
     if values["speed"] is None:
         refuse_ignored(context, "no speed is measured: --speed", _ONLY_WITH_SPEED)
         return None
@@ -122,4 +120,7 @@ def asked_speed(context: click.Context, values: Mapping[str, Any], site: SpeedSi
         raise InputError(f"--threads: not a number of threads: {given['threads']}")
     if given["allow"] is not None:
         parse_processors(given["allow"])
+    # studies bring half of nodewise, and a check without them is to be quick
+    from nodewise.api.speed import speed_tests
+
     return AskedSpeed(speed_tests(values["speed"]), **given, meet=values.get("meet"))

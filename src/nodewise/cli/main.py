@@ -122,7 +122,11 @@ class _Commands(click.Group):
         from nodewise.studies.discovery import study_names
 
         # a study is named in full: nothing that is only spelled alike is meant then
-        return f"; is `nodewise study {word}` meant?" if word in study_names() else meant(word, self.list_commands(ctx))
+        return (
+            f"; did you mean `nodewise study {word}`?"
+            if word in study_names()
+            else meant(word, self.list_commands(ctx))
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; where nobody reads what it prints, the rest is not printed."""

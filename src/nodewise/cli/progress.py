@@ -56,7 +56,7 @@ class ProgressLine:
         runs = f"{progress.runs}" + (f" of {self._budget.runs}" if self._budget.runs is not None else "")
         parts = [f"{progress.phase}: run {runs}, {format_seconds(progress.seconds)}{limit}"]
         if progress.phase == "search":
-            parts.append(f"{progress.racing} settings in the race")
+            parts.append(f"{progress.racing} setting{'s' * (progress.racing != 1)} in the race")
         if progress.leader:
             # what is tried or confirmed first may turn out slower: then nothing leads but the program as it is
             slower = progress.speedup is not None and progress.speedup < 1

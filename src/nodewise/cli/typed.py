@@ -87,7 +87,7 @@ def _one_dash(problem: click.NoSuchOption, words: Sequence[str]) -> str:
         return ""
     known = {o for p in problem.ctx.command.get_params(problem.ctx) for o in p.opts}
     typed = (f"-{word.partition('=')[0]}" for word in words if word.startswith(problem.option_name) and len(word) > 2)
-    return next((f"is {option} meant?" for option in typed if option in known), "")
+    return next((f"did you mean {option}?" for option in typed if option in known), "")
 
 
 def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:

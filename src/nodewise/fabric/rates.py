@@ -148,7 +148,7 @@ def _width(word: str) -> int:
     if number not in WIDTHS:
         near = min(WIDTHS, key=lambda w: (abs(w - number), w))
         raise InputError(
-            f"no such width: {number}X; is {near}X meant?", f"widths are {', '.join(f'{w}X' for w in WIDTHS)}"
+            f"no such width: {number}X; did you mean {near}X?", f"widths are {', '.join(f'{w}X' for w in WIDTHS)}"
         )
     return number
 
@@ -162,8 +162,8 @@ def _rate(word: str) -> str:
     if re.fullmatch(r"\d+", word):
         number = int(word)
         near = min(WIDTHS, key=lambda w: (abs(w - number), w))
-        raise InputError(f"{word} is neither a width nor a rate; is {near}X meant?", "write a link such as 4X QDR")
-    shown = meant(word, RATES) or f"; is {_nearest(word)} meant?"
+        raise InputError(f"{word} is neither a width nor a rate; did you mean {near}X?", "write a link such as 4X QDR")
+    shown = meant(word, RATES) or f"; did you mean {_nearest(word)}?"
     raise InputError(f"no such rate: {word[:40]}{shown}", f"rates are {', '.join(RATES)}")
 
 

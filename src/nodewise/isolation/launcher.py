@@ -98,6 +98,7 @@ def _timed_inside(sample: Sample, report: Mapping[str, Any]) -> Sample:
     """The sample with what was seen inside, and what lies before and after that as metrics."""
     startup, teardown = around(report)
     metrics = {**sample.metrics, STARTUP: startup, **({TEARDOWN: teardown} if teardown is not None else {})}
-    usage = {**sample.usage, **{name: report[name] for name in ("user_s", "system_s", "peak_bytes")}}
+    # faults, switches and cycles are counted from outside, those of the runtime among them
+    usage = {name: report[name] for name in ("user_s", "system_s", "peak_bytes")}
     seconds = report["wall_s"] if sample.source == "wall" else sample.seconds
     return replace(sample, seconds=seconds, metrics=metrics, usage=usage)

@@ -26,6 +26,8 @@ from nodewise.runner.isolation import Isolation
 
 #: What does not start `true` within this time does not work.
 LIMIT_S = 10.0
+#: What is said to whoever asked for a kind that does not work, and nothing is known to bring it.
+ELSEWHERE = "`nodewise doctor` lists the kinds of isolation that do; docs/isolation.md says what each needs"
 #: How much of what a runtime said is kept.
 _SAID = 300
 _KEPT = "isolation.json"
@@ -167,5 +169,5 @@ def working_way(kind: Kind, wanted: str = "") -> Way:
         refused.append(f"{way.name}: {answer.refused}" if way.name else answer.refused)
     raise UnavailableError(
         f"{kind.name} does not work here: {'; '.join(refused)}",
-        remedy or "`nodewise doctor` lists the kinds of isolation that do; docs/isolation.md says what each needs",
+        remedy or ELSEWHERE,
     )

@@ -33,6 +33,9 @@ def shown_value(value: Value, path: str = "") -> str:
     """A value in a sentence."""
     if value is None:
         return "null"
+    if isinstance(value, tuple) and len(value) == 2 and path.startswith("limits.ulimits"):
+        soft, hard = ("unlimited" if v is None else str(v) for v in value)
+        return soft if soft == hard else f"{soft}, hard limit {hard}"
     if value is MISSING:
         return "not there"
     if isinstance(value, bool):
@@ -92,15 +95,18 @@ def _path(rule: Rule, key: str | None) -> str:
 def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFinding]:
     """Those that differ from the majority of their group; a note where there is none."""
     column = fleet.columns[rule.path]
-    members = group.members
-    if len(members) < 2:
+    if len(group.members) < 2:
         return
     part = PARTS.get(rule.condition.get("part", ""))
-    for key in _keys(fleet, members, rule):
+    for key in _keys(fleet, group.members, rule):
+        members: Sequence[int] = group.members
         values = [_at(column, i, key) for i in members]
+        if rule.condition.get("present"):
+            members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
+            values = [v for v in values if v is not MISSING]
         values = [part(v) for v in values] if part else values
         counts = Counter(values)
-        if len(counts) == 1:
+        if len(counts) < 2:
             continue
         path = _path(rule, key)
         [(common, count)] = counts.most_common(1)

@@ -68,7 +68,7 @@ def _places(text: str) -> dict[tuple[str, int, str], tuple[int, int]]:
 
 
 def read_toml(path: Path) -> Document:
-    """A file of tables. Raises InputError, with line and column where it is no TOML."""
+    """A file of tables. Raises InputError, with line and column where it is not valid TOML."""
     try:
         text = read_bounded(path, _MOST_BYTES).decode()
         return Document(str(path), tomllib.loads(text), _places(text))
@@ -80,7 +80,7 @@ def read_toml(path: Path) -> Document:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(problem))
         at = f", line {found[2]}, column {found[3]}" if found and found[2] else ", at its end" if found else ""
         what = found[1] if found else str(problem)
-        raise InputError(f"{path}{at}: no TOML: {what[:1].lower()}{what[1:]}") from problem
+        raise InputError(f"{path}{at}: not valid TOML: {what[:1].lower()}{what[1:]}") from problem
     except RecursionError as problem:
         raise InputError(f"{path}: nested too deep") from problem
     except ValueError as problem:

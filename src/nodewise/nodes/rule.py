@@ -25,7 +25,7 @@ _COMMON: dict[str, type] = {"id": str, "kind": str, "severity": str, "reason": s
 _OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "value": {"is": (str, int, float, bool), "one_of": list, "least": (int, float), "most": (int, float)},
     "relation": {"subset_of": bool, "equal": bool, "function": str, "where_set": bool},
-    "uniform": {"except": list, "unless": str, "part": str},
+    "uniform": {"except": list, "unless": str, "part": str, "present": bool},
     "outlier": {"side": str, "scale": str, "step": (int, float)},
     "change": {"step": (int, float), "except": list, "unless": str},
 }
@@ -124,7 +124,7 @@ def _rule(document: Document, number: int, table: dict[str, Any], known: frozens
             check_value(value, own[key], key, wrong)
         elif key not in (*_COMMON, "reads", "source"):
             raise wrong(
-                f"not known of a rule of kind {table['kind']}: {key}",
+                f"a rule of kind {table['kind']} has no key {key}",
                 key,
                 nearest(key, [*own, *_COMMON, "reads", "source"]),
             )
@@ -180,6 +180,8 @@ def _check_condition(rule: Rule, wrong: Any) -> None:
             raise wrong(f"reads: {ways[0]} needs two facts", "reads")
     if rule.unless and ("*" not in rule.path or not is_known(rule.unless, frozenset(known_paths()))):
         raise wrong(f"unless: no such fact: {rule.unless!r}", "unless")
+    if c.get("present") and "*" not in rule.path:
+        raise wrong("present: it is of the names that a * stands for", "present")
     if "part" in c and c["part"] not in PARTS:
         raise wrong(f"part: not known: {c['part']!r}", "part", nearest(c["part"], PARTS))
     if rule.kind == "outlier":

@@ -84,7 +84,7 @@ def read_site(path: Path, rules: Iterable[Rule]) -> Site:
     for key in nodes:
         if key not in ("expected", "collected_within_s"):
             raise document.wrong(
-                f"not known of nodes: {key}", "nodes", 0, key, nearest(key, ("expected", "collected_within_s"))
+                f"[nodes] has no key {key}", "nodes", 0, key, nearest(key, ("expected", "collected_within_s"))
             )
     within = nodes.get("collected_within_s", 3600.0)
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1e9:
@@ -121,7 +121,7 @@ def _speed(document: Document) -> SpeedSite:
     kinds = {"threads": int, "allow": str, "folder": str}
     for key, value in table.items():
         if key not in kinds:
-            raise document.wrong(f"not known of speed: {key}", "speed", 0, key, nearest(key, tuple(kinds)))
+            raise document.wrong(f"[speed] has no key {key}", "speed", 0, key, nearest(key, tuple(kinds)))
         if (
             not isinstance(value, kinds[key])
             or isinstance(value, bool)
@@ -192,7 +192,7 @@ def _wanted(
     for key in table:
         if key not in ("fact", "group", "severity", "reason", *CONDITIONS):
             raise wrong(
-                f"not known of desired: {key}", key, nearest(key, ("fact", "group", "severity", "reason", *CONDITIONS))
+                f"[[desired]] has no key {key}", key, nearest(key, ("fact", "group", "severity", "reason", *CONDITIONS))
             )
     condition = {k: v for k, v in table.items() if k in CONDITIONS}
     if not condition:
@@ -226,7 +226,7 @@ def _suppression(document: Document, number: int, table: dict[str, Any], ids: se
     for key in table:
         if key not in ("rule", "nodes", "reason", "until"):
             raise document.wrong(
-                f"not known of suppress: {key}",
+                f"[[suppress]] has no key {key}",
                 "suppress",
                 number,
                 key,

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: From this version on Python names its functions to perf (sys.activate_stack_trampoline).
+#: From this version on Python names its functions to perf (sys.activate_stack_trampoline), where it was compiled with frame pointers, as
+#: its documentation asks for (docs.python.org/3/howto/perf_profiling.html). Compilers for 64-bit Arm keep these by themselves.
 PERF_MAPS = (3, 12)
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -23,20 +24,24 @@ _ENV_VALUES = ("-u", "--unset", "-C", "--chdir")
 #: A line of a shell's script that becomes the interpreter, pip's for long paths among them.
 _EXEC = re.compile(r"^\s*(?:'''exec'|exec)\s+(.+)$", re.MULTILINE)
 _MOST_STEPS, _MOST_TEXT, _MOST_SECONDS = 8, 1 << 14, 20
-_ASKED = "import sys; print('version', *sys.version_info[:2])"
+_ASKED = (
+    "import os, sys, sysconfig as s; f = ' '.join(str(s.get_config_var(n)) for n in ('CFLAGS', 'PY_CORE_CFLAGS')); "
+    "print('version', *sys.version_info[:2], int('-fno-omit-frame-pointer' in f or os.uname()[4] == 'aarch64'))"
+)
 
 
 @dataclass(frozen=True)
 class Python:
-    """The interpreter's file, and its version."""
+    """The interpreter's file, its version, and whether it was compiled with frame pointers."""
 
     path: str
     version: tuple[int, int]
+    frame_pointers: bool = True
 
     @property
     def shows_perf(self) -> bool:
         """Whether perf can be told the names of its functions."""
-        return self.version >= PERF_MAPS
+        return self.version >= PERF_MAPS and self.frame_pointers
 
 
 def python_of(command: Sequence[str], environment: Mapping[str, str]) -> Python | None:
@@ -121,9 +126,9 @@ def _behind_script(text: str, path: str, words: Sequence[str]) -> list[str]:
 
 def _asked(path: str, environment: Mapping[str, str]) -> Python | None:
     words = _said([path, "-E", "-S", "-c", _ASKED], environment).split()
-    if len(words) != 3 or words[0] != "version" or not (words[1].isdigit() and words[2].isdigit()):
+    if len(words) != 4 or words[0] != "version" or not all(word.isdigit() for word in words[1:]):
         return None
-    return Python(path, (int(words[1]), int(words[2])))
+    return Python(path, (int(words[1]), int(words[2])), words[3] == "1")
 
 
 def _said(words: Sequence[str], environment: Mapping[str, str]) -> str:

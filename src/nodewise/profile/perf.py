@@ -10,14 +10,47 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodewise.base.errors import ProgramError, UnavailableError
+from nodewise.base.errors import InputError, ProgramError, UnavailableError
 
-#: Kinds of call chains, and what perf is asked for: frame pointers, or a copy of the stack's top that is unwound afterwards.
-CHAINS = {"fp": "fp", "dwarf": "dwarf,8192", "none": ""}
-#: What one sample of each takes in the file, in bytes, as seen of programs of some ten frames.
-SAMPLE_BYTES = {"fp": 250, "dwarf": 8700, "none": 100}
+#: Kinds of call chains: by a copy of the stack's top that is unwound afterwards, by frame pointers, or without.
+CHAINS = ("dwarf", "fp", "none")
+#: How much of a stack is copied unless it is said, and at most, in bytes: perf's own.
+COPIED, MOST_COPIED = 8192, 65528
+#: What one sample takes in the file besides the copy, in bytes, as seen of programs of some ten frames.
+_SAMPLE_BYTES = {"fp": 250, "dwarf": 500, "none": 100}
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _WAITING = "sched:sched_switch"
+
+
+def read_chains(text: str) -> str:
+    """The call chains that are named: `dwarf`, `dwarf,BYTES`, `fp` or `none`. Raises InputError."""
+    kind, comma, size = text.partition(",")
+    if kind not in CHAINS or (comma and kind != "dwarf"):
+        raise InputError(f"no such call chains: {text}", f"there are {', '.join(CHAINS)} and dwarf,BYTES")
+    if not comma:
+        return kind
+    if not (size.isascii() and size.isdigit() and 8 <= int(size) <= MOST_COPIED):
+        raise InputError(
+            f"no size of a stack's copy: {size or 'nothing'}", f"give bytes, {MOST_COPIED} at most, such as dwarf,32768"
+        )
+    return f"{kind},{int(size) // 8 * 8}"
+
+
+def bytes_copied(chains: str) -> int:
+    """How much of the stack each sample of such chains holds, in bytes."""
+    kind, _, size = chains.partition(",")
+    return int(size or COPIED) if kind == "dwarf" else 0
+
+
+def chain_words(chains: str) -> list[str]:
+    """The options of perf that record such chains."""
+    copied = bytes_copied(chains)
+    return {"none": [], "fp": ["--call-graph", "fp"]}.get(chains, ["--call-graph", f"dwarf,{copied}"])
+
+
+def sample_bytes(chains: str) -> int:
+    """What one sample with such chains takes in the file, in bytes."""
+    return _SAMPLE_BYTES[chains.partition(",")[0]] + bytes_copied(chains)
 
 
 @dataclass(frozen=True)
@@ -88,14 +121,13 @@ class Recording:
 
     def words(self, command: Sequence[str]) -> list[str]:
         """The command that records `command`; the program's exit code is its own."""
-        chains = ["--call-graph", CHAINS[self.chains]] if CHAINS[self.chains] else []
         # each switch counts, not some of them in a second
         waiting = ["-c", "1", "-e", _WAITING] if self.off_cpu else []
         limit = [f"--max-size={self.most_bytes}B"] if self.most_bytes else []
         name, _, privileges = self.perf.event.partition(":")
         words = [self.perf.path, "record", "-q", "-o", str(self.into), "-e", f"{name}/freq={self.rate}/{privileges}"]
         # switches say for how long a thread waited, and need no rights
-        return [*words, *waiting, *chains, *limit, "--switch-events", "--", *command]
+        return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 
 
 #: Columns of what is read back; a chain's frames follow, one a line.

@@ -27,6 +27,21 @@ _SPINNING = (
     "__kmp_fork_barrier",
     "kmp_flag",
 )
+#: What programs and threads begin in, or what is named after them: of C libraries, of the loader and of Go's runtime.
+_BEGINNINGS = (
+    "_start",
+    "main",
+    "__libc_start",
+    "clone",
+    "__clone",
+    "start_thread",
+    "thread_start",
+    "__start_context",
+    "_dl_",
+    "_init",
+    "runtime.",
+    "_rt0_",
+)
 _MPI_WAITING = (
     "MPI_Barrier",
     "PMPI_Barrier",
@@ -239,6 +254,18 @@ def spinning_share(work: Sequence[Taken]) -> float:
     names = (*_SPINNING, *_MPI_WAITING)
     spun = sum(any(frame.function.startswith(names) for frame in taken.chain[:4]) for taken in work)
     return spun / len(work) if work else 0.0
+
+
+def cut_share(work: Sequence[Taken]) -> float:
+    """The share of samples whose outermost function is none that programs and threads begin in: their chains were cut."""
+    return sum(_is_cut(taken.chain) for taken in work) / len(work) if work else 0.0
+
+
+def _is_cut(chain: Sequence[Frame]) -> bool:
+    """Of code that was compiled while the program ran, and of what has no name, it is not known."""
+    if not chain or chain[-1].function == UNKNOWN or not chain[-1].object.startswith("/"):
+        return False
+    return not chain[-1].function.startswith(_BEGINNINGS) and not chain[-1].object.endswith(".map")
 
 
 def object_name(path: str) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nodewise.profile.interpreter import Python
+from nodewise.profile.interpreter import PERF_MAPS, Python
 from nodewise.profile.target import read_sections
 
 #: The capabilities (linux/capability.h) that lift what the kernel's settings forbid.
@@ -31,18 +31,17 @@ def traps(
     python: Python | None = None,
     py_spy: bool = False,
     root: Path = Path("/"),
+    py_spy_installed: bool = False,
 ) -> list[str]:
     """What would spoil the profile of a program that is recorded into a folder, each in a sentence.
 
-    `command` is the whole of it, with what starts ranks; `python` what runs the program, `py_spy` whether that is what records it. The kernel's settings are read
+    `command` is the whole of it, with what starts ranks; `python` what runs the program, `py_spy` whether that is what records it, which it
+    may not be though it is installed. The kernel's settings are read
     below `root`.
     """
     found = [] if python is not None else _of_the_file(program)
     if python is not None and not python.shows_perf and not py_spy:
-        found.append(
-            f"Python {_version(python)} shows perf its interpreter's functions, not those of the script: "
-            "py-spy shows these (pip install py-spy), Python 3.12 or newer does by itself"
-        )
+        found.append(_of_python(python, py_spy_installed))
     found += _of_compilers(command)
     if preloads := environment.get("LD_PRELOAD", "").strip():
         found.append(f"other libraries are preloaded and are part of what is seen: {preloads}")
@@ -54,6 +53,18 @@ def traps(
         found.append("under aprun set PMI_NO_FORK=1: the program is started by perf, not by the launcher itself")
     found += _of_rights(root, py_spy)
     return found
+
+
+def _of_python(python: Python, py_spy_installed: bool) -> str:
+    """Why the functions of a script are not seen, and what shows them."""
+    old = python.version < PERF_MAPS
+    lacks = "" if old else ", having been compiled without frame pointers"
+    remedy = "without --off-cpu, --call-graph and --max-size it records" if py_spy_installed else "pip install py-spy"
+    newer = ", Python 3.12 or newer does by itself" if old else ""
+    return (
+        f"Python {_version(python)} shows perf its interpreter's functions, not those of the script{lacks}: "
+        f"py-spy shows these ({remedy}){newer}"
+    )
 
 
 def _of_compilers(command: Sequence[str]) -> list[str]:

@@ -43,6 +43,7 @@ class Guarded:
         """Start the file `program`. Raises OSError where the system refuses."""
         self._asked: list[tuple[int, float]] = []
         self._heard: list[int] = []
+        self._rest = False
         alive, self._alive = os.pipe()
         self._reports, report = os.pipe()
         adopt(True)
@@ -95,12 +96,18 @@ class Guarded:
             elif self._status is None:
                 _send(self.pid, number)
 
+    def end_rest(self) -> None:
+        """What outlives the program is ended with it: it did not end by itself, and nobody else knows of what it started."""
+        self._rest = True
+
     def close(self) -> None:
-        """End it where it runs; what outlived it goes on."""
+        """End it where it runs; what outlived it goes on, unless `end_rest` was called."""
         os.close(self._alive)
         os.close(self._reports)
         with suppress(ChildProcessError):
             os.waitpid(self.guard, 0)
+        if self._rest:
+            end_all(_GRACE_S)
         adopt(False)
 
     def _message(self) -> tuple[int, int] | None:

@@ -89,7 +89,7 @@ def _read(text: str, name: str) -> Causes:
             raise TypeError(f"it has {', '.join(sorted(wrong))}, which means nothing")
         return Causes(tuple(map(_cause, entries.get("cause", []))), tuple(map(_cause, entries.get("note", []))))
     except tomllib.TOMLDecodeError as problem:
-        raise InputError(f"{name} is no TOML: {problem}", "see causes.toml, which nodewise ships") from problem
+        raise InputError(f"{name} is not valid TOML: {problem}", "see causes.toml, which nodewise ships") from problem
     except (KeyError, TypeError, AttributeError, re.error) as problem:
         raise InputError(
             f"{name}: a [[cause]] is wrong: {problem}", "see causes.toml, which nodewise ships"

@@ -97,7 +97,8 @@ def schema_of(kind: type, written: Sequence[str] = (), version: tuple[str, int] 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     properties = {name: _schema(_type_of(kind, name), definitions) for name in _names(kind)}
-    about = (kind.__doc__ or "").strip().splitlines()[:1]
+    # a first sentence may go on in the next line, and what follows a blank one is for whoever reads the code
+    about = [" ".join(part.split()) for part in (kind.__doc__ or "").strip().split("\n\n")[:1] if part]
     return {
         "type": "object",
         **({"description": about[0]} if about else {}),

@@ -85,7 +85,7 @@ source = "https://example.org/speed"
         ("https://example.org/speed", "the manual", "knob mine-speed source must be an address"),
         ('usual = "slow"', "", "knob mine-speed usual is missing"),
         ("[[knob]]", "[knob]", "knob must be a list"),
-        ("[[knob]]", "[[knob", "is no TOML"),
+        ("[[knob]]", "[[knob", "is not valid TOML"),
     ],
 )
 def test_a_broken_file_is_refused_by_file_and_key(tmp_path, old, new, named):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import textwrap
 
 import click
@@ -30,7 +31,10 @@ def command(as_json: bool) -> None:
     """
     from nodewise.api.doctor import WORKS, diagnose
 
-    found = diagnose()
+    # a guest that is emulated takes seconds to start, and a runtime that hangs is waited for
+    shown = "" if not sys.stderr.isatty() else "\r\x1b[Ktrying {} …"
+    found = diagnose(on_part=lambda name: print(shown.format(name), end="", file=sys.stderr, flush=True))
+    print("\r\x1b[K" if shown else "", end="", file=sys.stderr)
     if as_json:
         from nodewise.verdicts.encoding import encode
 

@@ -44,8 +44,8 @@ _FOLDER = Path("nodewise-profiles")
 @option(
     "--call-graph",
     "chains",
-    type=click.Choice(["dwarf", "fp", "none"]),
-    help="How callers are found: by unwinding a copy of the stack, by frame pointers, or not. [default: what the program allows]",
+    metavar="[dwarf[,BYTES]|fp|none]",
+    help="How callers are found: by unwinding a copy of the stack (of 8192 bytes), by frame pointers, or not. [default: what the program allows]",
     group="Recording",
 )
 @option(
@@ -279,6 +279,7 @@ def _again(folder: Path) -> str:
 
 def _run(prepared: Prepared, quiet: bool) -> int:
     """The exit code of what was recorded; that of a signal as a shell has it."""
+    from nodewise.api.profile import ended_by_size
     from nodewise.cli.foreground import interrupts_are_the_programs, output_to_errors, start_in_foreground
 
     with interrupts_are_the_programs() as children:
@@ -287,5 +288,9 @@ def _run(prepared: Prepared, quiet: bool) -> int:
         children.append(child)
         with child:
             status = child.wait()
-    assert status is not None
-    return 128 - status if status < 0 else status
+            assert status is not None
+            code = 128 - status if status < 0 else status
+            if ended_by_size(prepared, code):
+                # perf ends the process that it started, not what that has started
+                child.end_rest()
+    return code

@@ -45,14 +45,17 @@ def summary_lines(summary: RunSummary, currency: str, asked: int | None = None) 
     faults = f"{count.get('minor_faults', _NONE)} minor, {count.get('major_faults', _NONE)} major page faults"
     user, system = (format_seconds(usage[n]) if n in usage else _NONE for n in ("user_s", "system_s"))
     peak = format_bytes(usage["peak_bytes"]) if "peak_bytes" in usage else _NONE
+    counted = any(name.endswith(("_faults", "_switches")) for name in usage)
     lines = [
         f"time      {centre} ({span}), {source}",
         f"spread    MAD {spread}, from {least} to {most}, {summary.runs} run{'s' * (summary.runs != 1)}{left_out}",
         f"processor {user} user, {system} system",
-        f"memory    {peak} at most; {faults}",
-        f"switches  {switches}" + (f"; {count['migrations']} migrations" if "migrations" in count else ""),
+        f"memory    {peak} at most" + (f"; {faults}" if counted else ""),
     ]
-    lines += [f"{name:<9} {value:.6g}" for name, value in summary.metrics.items() if name not in summary.shown]
+    if counted:
+        lines.append(f"switches  {switches}" + (f"; {count['migrations']} migrations" if "migrations" in count else ""))
+    own = {name: value for name, value in summary.metrics.items() if name not in summary.shown}
+    lines += [f"{name:<9} {format_metric(name, value, currency)}" for name, value in own.items()]
     for name, found in summary.shown.items():
         centre, spread = (format_metric(name, value, currency) for value in (found.median, found.mad))
         whose = " (the whole machine's while a run lasted)" if name.startswith("energy_") else ""

@@ -192,7 +192,7 @@ def read_library(file: Path) -> Library:
     except OSError as problem:
         raise InputError(f"cannot read {file}: {problem.strerror}") from problem
     except ValueError as problem:
-        raise InputError(f"{file} is no TOML: {problem}") from problem
+        raise InputError(f"{file} is not valid TOML: {problem}") from problem
     table = _Table(file, "", data)
     name = table.matching("name", _NAME, "words in small letters with - between")
     title = table.text("title")
