@@ -7,6 +7,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from nodewise.nodes.snapshot import Snapshot
@@ -76,6 +77,7 @@ def getter(path: str) -> Callable[[Mapping[str, Any]], Value | Several]:
     return several
 
 
+@cache
 def known_paths() -> tuple[str, ...]:
     """All paths that a rule may read; a star stands for names that differ from node to node."""
     return tuple(_paths(Snapshot, ""))

@@ -89,6 +89,9 @@ def _rpm_version(blob: bytes) -> str | None:
     return "-".join(parts)
 
 
+_LIBRARY_VERSION = re.compile(r"(\d[\w.]*?)(?:\.so)?")
+
+
 def _libraries(root: Path, wanted: dict[str, str]) -> dict[str, str]:
     folders = [f for pattern in _LIBRARY_FOLDERS for f in sorted(root.glob(pattern)) if f.is_dir()]
     versions: dict[str, set[str]] = {}
@@ -96,9 +99,7 @@ def _libraries(root: Path, wanted: dict[str, str]) -> dict[str, str]:
         names = _names(folder)
         for library, start in wanted.items():
             for name in names:
-                rest = name[len(start) :] if name.startswith(start) else ""
-                match = re.fullmatch(r"(\d[\w.]*?)(?:\.so)?", rest)
-                if match:
+                if name.startswith(start) and (match := _LIBRARY_VERSION.fullmatch(name, len(start))):
                     versions.setdefault(library, set()).add(match[1])
     # of `40` and `40.30.4` the longer one says more
     return {
