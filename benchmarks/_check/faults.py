@@ -38,6 +38,8 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "fabric-errors": ("fabric.*.errors.symbol_error", 10**6),
     "one-fabric-adapter": ("fabric", {f"hfi1_{n}/1": _PORT for n in range(2)}),
     "memory-corrected": ("errors.corrected", 10**6),
+    "memory-allowed": ("limits.memory", 1 << 30),
+    "processor-quota": ("limits.cpu_quota", 1.5),
     "throttled": ("clocks.throttled", 10**6),
     "pci-corrected": ("errors.pci_corrected", 10**6),
     "unreached": ("speed.*.unreached", "n00007"),
@@ -176,7 +178,9 @@ def _plant_categorical(nodes: list[Node], rule: Rule, free: list[int], planted: 
         elif rng.random() < 0.3 and "*" in rule.path and rule.path.endswith("*"):
             del holder[name]
         else:
-            holder[name] = 10 if name == "speed" else _other(holder.get(name))
+            # half is beyond what passes for the same
+            half = "within" in rule.condition and isinstance(holder.get(name), int)
+            holder[name] = 10 if name == "speed" else holder[name] // 2 if half else _other(holder.get(name))
         planted.faults[node["node"]] = (rule.id, full)
         free.pop()
         done += 1

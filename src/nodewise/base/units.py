@@ -76,6 +76,13 @@ def format_seconds(seconds: float) -> str:
     return f"{shown * 1e9:.3g} ns"
 
 
+def format_span(seconds: float) -> str:
+    """A time between two moments, which may be long: `45.6 s`, `2 min 5 s`, `26 h`, `400 days`."""
+    if seconds < 7200:
+        return format_seconds(seconds)
+    return f"{seconds / 3600:.0f} h" if seconds < 172800 else f"{seconds / 86400:.0f} days"
+
+
 def whole_duration(seconds: float) -> str:
     """A duration as it is typed, rounded up to a whole number of seconds or minutes."""
     return f"{math.ceil(seconds)}s" if seconds < 300 else f"{math.ceil(seconds / 60)}min"

@@ -11,15 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_span
 from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
 from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.judge import (
+    Known,
     about_nodes,
     change_findings,
     outlier_findings,
     relation_findings,
+    shortened,
     tests_of,
     uniform_findings,
     value_findings,
@@ -31,6 +33,8 @@ from nodewise.quiet.finding import Severity
 
 #: A clock may be ahead of the one that reads its snapshot by this much.
 _AHEAD_S = 5.0
+#: Snapshots that are older than this are said to be.
+_OLD_S = 7 * 86400.0
 
 
 def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
@@ -56,7 +60,10 @@ def judge(
     fleet: Fleet, rules: Mapping[str, Rule], site: Site, before: Fleet | None, today: datetime.date, now: float
 ) -> CheckResult:
     """What is wrong with the nodes of a fleet; `before` holds their last good snapshots."""
-    found = list(_about_snapshots(fleet, site, now))
+    found = [_with_severity(f, site) for f in _about_snapshots(fleet, site, before, now)]
+    # what is said of missing agreement is a note of its own, whatever the site thinks of the rule
+    rules = {name: replace(r, severity=site.severities.get(name, r.severity)) for name, r in rules.items()}
+    known = _suppressing(site, today)
     groups = groups_of(fleet, site)
     used = [r for r in rules.values() if r.kind != "change" or before is not None]
     outliers = [r for r in used if r.kind == "outlier"]
@@ -68,24 +75,25 @@ def judge(
                 found += uniform_findings(rule, fleet, group)
         elif rule.kind == "outlier":
             for group in groups:
-                found += outlier_findings(rule, fleet, group, tests)
+                found += outlier_findings(rule, fleet, group, tests, known)
         elif rule.kind == "value":
-            found += value_findings(rule, fleet, everyone)
+            found += value_findings(rule, fleet, everyone, known=known)
         elif rule.kind == "relation":
             found += relation_findings(rule, fleet, everyone)
         elif before is not None:
             found += change_findings(rule, fleet, everyone, before)
     for rule, name in site.wanted:
         members = everyone if name is None else [i for i in everyone if fleet.names[i] in site.groups[name]]
-        found += value_findings(rule, fleet, members, name or "")
-    found = [_with_severity(f, site) for f in found]
-    open_ones, known = _suppressed(found, site, today)
+        severity = site.severities.get(rule.id, rule.severity)
+        found += value_findings(replace(rule, severity=severity), fleet, members, name or "", known)
+    open_ones, covered = _suppressed(found, site, today)
     notes = list(site.notes)
     if before is not None and before.unreadable:
         first = before.unreadable[0]
         notes.append(
             f"{before.unreadable_count} of what the history holds cannot be read as a snapshot: {first.origin}: {first.problem}"
         )
+    notes += _of_whom_is_there(fleet, site, now)
     if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
         notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
     return CheckResult(
@@ -93,14 +101,14 @@ def judge(
         rules=len(used) + len(site.wanted),
         groups=tuple(GroupSummary(g.name, g.about, len(g.members)) for g in groups),
         findings=tuple(_worst_first(open_ones)),
-        suppressed=tuple(_worst_first(known)),
+        suppressed=tuple(_worst_first(covered)),
         node_names=tuple(sorted({*fleet.names, *fleet.silent, *site.expected})),
         notes=tuple(notes),
     )
 
 
 def groups_of(fleet: Fleet, site: Site) -> list[Group]:
-    """The site's groups, and hardware classes of all other nodes. Of a node that is there twice the last snapshot counts."""
+    """The site's groups, and hardware classes of all other nodes. Of a node that is there twice the newest snapshot counts."""
     last = {fleet.names[i]: i for i in fleet.last_places()}
     named: list[Group] = []
     taken: set[int] = set()
@@ -112,7 +120,32 @@ def groups_of(fleet: Fleet, site: Site) -> list[Group]:
     return named + hardware_classes(fleet.columns, [i for i in sorted(last.values()) if i not in taken])
 
 
-def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFinding]:
+def _of_whom_is_there(fleet: Fleet, site: Site, now: float) -> Iterator[str]:
+    """Notes on nodes that a site's file names and nobody knows, or does not name, and on snapshots that are old."""
+    there = {*fleet.names, *fleet.silent}
+    if site.expected and (more := sorted(there - set(site.expected))):
+        yield f"not among the nodes that are expected: {shortened(fold(more))}"
+    for name, nodes in site.groups.items():
+        if gone := sorted(nodes - there - set(site.expected)):
+            yield f"group {name} names nodes that are not there: {shortened(fold(gone))}"
+    if fleet.taken and now - max(fleet.taken) > _OLD_S:
+        yield f"the newest of these snapshots was taken {format_span(now - max(fleet.taken))} ago"
+
+
+def _suppressing(site: Site, today: datetime.date) -> Known:
+    """Which of the site's suppressions, the first that holds, covers a finding of a rule on a node."""
+    by_rule: dict[str, list[tuple[int, frozenset[str] | None]]] = {}
+    for number, one in enumerate(site.suppressions):
+        if one.until >= today:
+            by_rule.setdefault(one.rule, []).append((number, None if one.nodes is None else frozenset(one.nodes)))
+
+    def known(rule: str, node: str) -> int | None:
+        return next((n for n, nodes in by_rule.get(rule, ()) if nodes is None or node in nodes), None)
+
+    return known
+
+
+def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float) -> Iterator[NodeFinding]:
     if fleet.unreadable:
         shown = [f"{u.origin}: {u.problem}" for u in fleet.unreadable]
         yield about_nodes(
@@ -143,7 +176,7 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
             Severity.WRONG,
             [name],
             f"{name} is there {counts[name]} times",
-            "Two nodes of one name, or one that was asked twice: the last snapshot is used.",
+            "Two nodes of one name, or one that was asked twice: the newest snapshot is used.",
             "Give each node its own name, or leave old snapshots out.",
             where,
         )
@@ -153,18 +186,25 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
     ahead = [i for i, t in taken.items() if t > now + _AHEAD_S]
     middle = sorted(taken.values())[len(taken) // 2]
     apart = [i for i, t in taken.items() if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
-    for which, words in (
-        (ahead, "are ahead of this one's"),
-        (apart, f"or snapshots are more than {format_seconds(site.collected_within_s)} from those of the others"),
+    then = {} if before is None else {before.names[i]: before.taken[i] for i in before.last_places()}
+    back = {i: then[fleet.names[i]] for i, t in taken.items() if then.get(fleet.names[i], t) > t + _AHEAD_S}
+    for which, against, words in (
+        (ahead, dict.fromkeys(ahead, now), "are ahead of this one's"),
+        (
+            apart,
+            dict.fromkeys(apart, middle),
+            f"or snapshots are more than {format_span(site.collected_within_s)} from those of the others",
+        ),
+        (list(back), back, "are behind those of their last good snapshots"),
     ):
         if which:
             names = sorted({fleet.names[i] for i in which})
-            worst = max((fleet.taken[i] - middle for i in which), key=abs)
+            worst = max((fleet.taken[i] - against[i] for i in which), key=abs)
             yield about_nodes(
                 "clock-off",
                 Severity.WRONG,
                 names,
-                f"the clocks of {{nodes}} {words}, by up to {format_seconds(abs(worst))}",
+                f"the clocks of {{nodes}} {words}, by up to {format_span(abs(worst))}",
                 "Credentials, files' dates and logs do not fit, or an old snapshot is judged.",
                 "Start chronyd or ntpd, or take the snapshots again.",
             )
@@ -180,13 +220,8 @@ def _reasons(fleet: Fleet, nodes: Iterable[str]) -> list[str]:
 
 
 def _with_severity(found: NodeFinding, site: Site) -> NodeFinding:
-    # what is said of missing agreement stays a note
     wanted = site.severities.get(found.finding.name)
-    if wanted is None or (
-        found.finding.severity is Severity.NOTE and wanted is not Severity.NOTE and found.kind in ("uniform", "outlier")
-    ):
-        return found
-    return replace(found, finding=replace(found.finding, severity=wanted))
+    return found if wanted is None else replace(found, finding=replace(found.finding, severity=wanted))
 
 
 def _suppressed(

@@ -101,7 +101,8 @@ def _adopted(
             differ = sum(a != b for a, b in zip(key[:-1], other[:-1], strict=True))
             differ += differ == 0 and key[-1] != other[-1]
             few = len(members) < _FEWEST or (_has_less(key, other) and len(members) < _SMALL * len(those))
-            small = few and len(those) >= _FEWEST
+            # two of three are a majority
+            small = few and len(members) < len(those) and len(members) + len(those) >= _FEWEST
             if differ != 1 or not small or other not in kept:
                 continue
             # of three of the class, as one of them may be broken itself

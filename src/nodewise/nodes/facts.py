@@ -115,7 +115,42 @@ def is_known(path: str, known: frozenset[str]) -> bool:
     for one in known:
         before, star, after = one.partition("*")
         if star and path.startswith(before) and path.endswith(after) and len(path) > len(before) + len(after):
-            return "*" not in path[len(before) : len(path) - len(after)] and (
-                bool(after) or "." not in path[len(before) :]
-            )
+            name = path[len(before) : len(path) - len(after)]
+            # another path may fit where this one does not: `mounts.*` and `mounts.*.free`
+            if "*" not in name and (after or "." not in name):
+                return True
     return False
+
+
+def kinds_of(path: str) -> frozenset[type]:
+    """What the values of a fact may be besides null: of float, int, str, bool, tuple (lists) and dict; empty of what is not known.
+
+    What whoever took a snapshot added (`own.*`) may be a number, a text or a flag.
+    """
+    hint: Any = Snapshot
+    for name in _steps(path):
+        if _is_mapping(hint):
+            hint = typing.get_args(hint)[1]
+        elif dataclasses.is_dataclass(hint):
+            hint = typing.get_type_hints(hint).get(name)
+        else:
+            return frozenset()
+        if typing.get_origin(hint) in (typing.Union, types.UnionType):
+            inner = [a for a in typing.get_args(hint) if a is not type(None)]
+            hint = inner[0] if len(inner) == 1 else inner
+    if isinstance(hint, list):
+        return frozenset(hint)
+    if _is_mapping(hint) or dataclasses.is_dataclass(hint):
+        return frozenset([dict])
+    return frozenset([typing.get_origin(hint) or hint]) if hint is not None else frozenset()
+
+
+def _steps(path: str) -> list[str]:
+    """The names on the way to a fact; a name that a star stands for may hold points itself."""
+    for one in sorted(known_paths(), key=len, reverse=True):
+        before, star, after = one.partition("*")
+        if one == path or (
+            star and path.startswith(before) and path.endswith(after) and len(path) > len(before) + len(after)
+        ):
+            return [step for step in one.split(".") if step]
+    return path.split(".")

@@ -19,6 +19,9 @@ from nodewise.nodes.facts import Recent, Value, getter
 
 #: The longest snapshot: one of 256 processors has at most 32 KB.
 LONGEST = 1 << 20
+#: A list of snapshots is read whole.
+_LONGEST_LIST = 64 << 20
+_TOO_LONG = f"it has more than {LONGEST} bytes"
 #: Of what is no snapshot so much is kept to be shown; the rest is counted, as there may be millions of lines.
 _MOST_UNREADABLE = 100
 
@@ -72,8 +75,9 @@ class Fleet:
                 keep(value)
 
     def last_places(self) -> list[int]:
-        """Where each node stands: of one that is there twice its last snapshot counts."""
-        return sorted({name: i for i, name in enumerate(self.names)}.values())
+        """Where each node stands: of one that is there twice its newest snapshot counts."""
+        order = sorted(range(len(self.names)), key=lambda i: self.taken[i])
+        return sorted({self.names[i]: i for i in order}.values())
 
     def _shared(self, value: Value) -> Value:
         # nodes are much alike: equal values are kept once
@@ -128,9 +132,19 @@ def read_all(sources: Iterable[Path | BinaryIO]) -> Iterator[tuple[str, dict[str
             yield from _file(source, alone=True)
 
 
+def _opened(path: Path, alone: bool) -> BinaryIO:
+    """The file; what is named by itself may be a pipe, as a shell's `<(…)` and /dev/stdin are."""
+    if not alone or not path.is_fifo():
+        return open_regular(path)
+    # without a writer it is empty, and nobody waits for one
+    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(pipe, True)
+    return os.fdopen(pipe, "rb")
+
+
 def _file(path: Path, alone: bool) -> Iterator[tuple[str, dict[str, Any] | str]]:
     try:
-        file = open_regular(path)
+        file = _opened(path, alone)
     except OSError as problem:
         if alone:
             raise InputError(f"cannot read {path}: {problem.strerror}") from problem
@@ -140,27 +154,54 @@ def _file(path: Path, alone: bool) -> Iterator[tuple[str, dict[str, Any] | str]]
         yield str(path), str(problem)
         return
     with file:
-        yield from _lines(file, str(path))
+        try:
+            yield from _lines(file, str(path))
+        except OSError as problem:
+            # a server that is gone, or a disk with faults: the others are judged
+            yield str(path), f"it cannot be read: {problem.strerror}"
 
 
 def _lines(stream: BinaryIO, origin: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """One snapshot a line; or one over several lines, which the whole then is."""
-    number = 0
-    while line := stream.readline(LONGEST + 1):
+    """One snapshot a line; or over several lines, from `{` to `}` at their beginnings; or a list of them."""
+    number, again = 0, b""
+    while line := again or stream.readline(LONGEST + 1):
+        again = b""
         number += 1
-        at = f"{origin}, line {number}"
-        if len(line) > LONGEST:
-            yield origin if number == 1 else at, f"it has more than {LONGEST} bytes"
+        at = origin if number == 1 else f"{origin}, line {number}"
+        if number == 1 and (line[:2] == b"[{" or line.strip() == b"["):
+            more = stream.readline if line[:2] == b"[{" else stream.read
+            yield from _list(line + more(_LONGEST_LIST + 1 - len(line)), origin)
+        elif len(line) > LONGEST:
+            yield at, _TOO_LONG
             while line and not line.endswith(b"\n"):
                 line = stream.readline(LONGEST)
-            continue
-        if not line.strip():
-            continue
-        if number == 1 and line.strip() in (b"{", b"["):
-            rest = stream.read(LONGEST + 1 - len(line))
-            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else parsed(line + rest)
-            return
-        yield at if number > 1 else origin, parsed(line)
+        elif line.strip() == b"{":
+            block, size = [line], len(line)
+            while (line := stream.readline(LONGEST + 1)) and line[:1] not in (b"{", b"}") and size <= LONGEST:
+                block.append(line)
+                size += len(line)
+            if line[:1] == b"}":
+                block.append(line)
+            else:
+                # it was never closed, and what stands there is another one
+                again = line
+            yield at, parsed(b"".join(block)) if size <= LONGEST else _TOO_LONG
+            number += len(block) - 1
+        elif line.strip():
+            yield at, parsed(line)
+
+
+def _list(text: bytes, origin: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    if len(text) > _LONGEST_LIST:
+        yield origin, f"a list has more than {_LONGEST_LIST} bytes: write one snapshot a line"
+        return
+    try:
+        several = parse_json(text)
+    except ValueError as problem:
+        yield origin, str(problem)
+        return
+    for number, one in enumerate(several, 1):
+        yield f"{origin}, number {number} of its list", problem_of(one) or one
 
 
 def parsed(text: bytes) -> dict[str, Any] | str:

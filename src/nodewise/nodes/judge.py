@@ -19,6 +19,7 @@ from nodewise.nodes.relations import FUNCTIONS, PARTS, subset
 from nodewise.nodes.rule import Rule
 from nodewise.quiet.finding import Finding, Severity
 from nodewise.statistics.outlying import bulk
+from nodewise.statistics.summary import median
 
 #: A majority is more than this share of at least so many nodes.
 MAJORITY, FEWEST = 0.6, 3
@@ -49,7 +50,19 @@ def shown_value(value: Value, path: str = "") -> str:
         text = f"{value:.6g}"
     else:
         text = str(value) or "empty"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """A text that has room in a sentence."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+#: Which suppression covers a finding of a rule on a node, whatever names it; None for none. Of those that one covers a finding of its own is
+#: made, so that what is left says what is true of the nodes that are left.
+Known = Callable[[str, str], Any]
+#: Stands for any of several numbers, of which the range is said.
+_ANY = object()
 
 
 def made(rule: Rule, nodes: Sequence[str], summary: str, evidence: Sequence[str] = (), **more: Any) -> NodeFinding:
@@ -105,6 +118,8 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
             members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
             values = [v for v in values if v is not MISSING]
         values = [part(v) for v in values] if part else values
+        if share := rule.condition.get("within"):
+            values = _alike(values, share)
         counts = Counter(values)
         if len(counts) < 2:
             continue
@@ -136,7 +151,26 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
             )
 
 
-def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str = "") -> Iterator[NodeFinding]:
+def _alike(values: Sequence[Value], share: float) -> list[Value]:
+    """The values, with each number (or list of numbers) that is within `share` of a more frequent one given as that."""
+    taken: list[Value] = []
+    given: dict[Value, Value] = {}
+    for value, _ in Counter(values).most_common():
+        given[value] = next((one for one in taken if _is_near(value, one, share)), value)
+        if given[value] is value:
+            taken.append(value)
+    return [given[value] for value in values]
+
+
+def _is_near(one: Value, other: Value, share: float) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(a == b or _is_near(a, b, share) for a, b in zip(one, other, strict=True))
+    return _is_number(one) and _is_number(other) and abs(one - other) <= share * abs(other)
+
+
+def value_findings(
+    rule: Rule, fleet: Fleet, members: Sequence[int], group: str = "", known: Known = lambda *_: None
+) -> Iterator[NodeFinding]:
     """Those whose value is not what is wanted. What a node does not report is not judged, but for a value that the site wants."""
     column, c = fleet.columns[rule.path], rule.condition
     if not c:
@@ -148,17 +182,19 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
     )
     for key in _keys(fleet, members, rule):
         path = _path(rule, key)
-        wrong: dict[Value, list[int]] = {}
+        wrong: dict[tuple[Value, Any], list[int]] = {}
         for i in members:
             value = _at(column, i, key)
             # a name that a star stands for may be missing; who wants it everywhere names it
             if value is MISSING or (value is None and not by_site) or holds(value):
                 continue
-            wrong.setdefault(value if not isinstance(value, float) else None, []).append(i)
-        for value, which in wrong.items():
+            same = _ANY if isinstance(value, float) else value
+            wrong.setdefault((same, known(rule.id, fleet.names[i])), []).append(i)
+        for (value, _), which in wrong.items():
+            # the furthest from what is wanted first
+            which.sort(key=lambda i: _at(column, i, key) if value is _ANY else 0, reverse="least" not in c)
             worst = [_at(column, i, key) for i in which]
-            numbers = [w for w in worst if isinstance(w, int | float)]
-            least, most = (min(numbers), max(numbers)) if value is None and numbers else (value, value)
+            least, most = (min(worst), max(worst)) if value is _ANY else (value, value)
             said = shown_value(least, path) + (f" to {shown_value(most, path)}" if least != most else "")
             yield made(
                 rule,
@@ -218,8 +254,13 @@ def tests_of(rule: Rule, fleet: Fleet, groups: Sequence[Group]) -> int:
     return sum(len(column[i] or ()) for group in groups for i in group.members)
 
 
-def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iterator[NodeFinding]:
-    """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules."""
+def outlier_findings(
+    rule: Rule, fleet: Fleet, group: Group, tests: int, known: Known = lambda *_: None
+) -> Iterator[NodeFinding]:
+    """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules.
+
+    In groups too small to show how much sound nodes differ, those that are off by the rule's `coarse`, a share.
+    """
     column, c = fleet.columns[rule.path], rule.condition
     log, side = c.get("scale") == "log", c.get("side", "both")
     for key in _keys(fleet, group.members, rule):
@@ -227,40 +268,73 @@ def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iter
         found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
         there = {i for i, _ in found}
         if len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
-            lacking: dict[str, list[str]] = {}
+            lacking: dict[tuple[str, bool], list[str]] = {}
             for i in group.members:
                 if i not in there:
-                    lacking.setdefault(shown_value(_at(column, i, key), path), []).append(fleet.names[i])
-            for word, nodes in lacking.items():
+                    value = _at(column, i, key)
+                    # on a logarithmic scale nothing is the lowest that there is
+                    nothing = _is_number(value) and side != "high"
+                    lacking.setdefault((shown_value(value, path), nothing), []).append(fleet.names[i])
+            for (word, nothing), nodes in lacking.items():
                 yield made(
                     rule,
                     nodes,
-                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes have a number",
-                    severity=Severity.NOTE,
+                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes have {'more' if nothing else 'a number'}",
+                    severity=rule.severity if nothing else Severity.NOTE,
                     group=group.name,
                     fact=path,
                 )
         scaled = [math.log(v) if log else float(v) for _, v in found]
         most = bulk(scaled, float(c["step"]), tests)
         if most is None:
+            yield from _coarse_findings(rule, fleet, group, path, found)
             continue
         apart = [(most.deviation(x), i, v) for x, (i, v) in zip(scaled, found, strict=True) if most.lies_apart(x, side)]
         for sign, word in ((1, "above"), (-1, "below")):
-            those = sorted((t for t in apart if t[0] * sign > 0), key=lambda t: -abs(t[0]))
-            if not those:
-                continue
+            parts: dict[Any, list[tuple[float, int, float]]] = {}
+            for one in sorted((t for t in apart if t[0] * sign > 0), key=lambda t: -abs(t[0])):
+                parts.setdefault(known(rule.id, fleet.names[one[1]]), []).append(one)
             centre = math.exp(most.centre) if log else most.centre
-            furthest, _, value = those[0]
-            share = f"{100 * abs(value / centre - 1):.3g} % or " if log else ""
-            yield made(
-                rule,
-                [fleet.names[i] for _, i, _ in those],
-                f"{path}: {shown_value(value, path)}, {share}{abs(furthest):.1f} robust deviations {word} the median {shown_value(centre, path)} of {len(found)} nodes",
-                [f"{fleet.names[i]}: {shown_value(v, path)}, {abs(d):.1f} deviations" for d, i, v in those[:_SHOWN]],
-                group=group.name,
-                fact=path,
-                deviations=abs(furthest),
-            )
+            for those in parts.values():
+                furthest, _, value = those[0]
+                share = f"{100 * abs(value / centre - 1):.3g} % or " if log else ""
+                yield made(
+                    rule,
+                    [fleet.names[i] for _, i, _ in those],
+                    f"{path}: {shown_value(value, path)}, {share}{abs(furthest):.1f} robust deviations {word} the median {shown_value(centre, path)} of {len(found)} nodes",
+                    [
+                        f"{fleet.names[i]}: {shown_value(v, path)}, {abs(d):.1f} deviations"
+                        for d, i, v in those[:_SHOWN]
+                    ],
+                    group=group.name,
+                    fact=path,
+                    deviations=abs(furthest),
+                )
+
+
+def _coarse_findings(
+    rule: Rule, fleet: Fleet, group: Group, path: str, found: Sequence[tuple[int, float]]
+) -> Iterator[NodeFinding]:
+    """In a small group: those that differ by a share that nobody takes for chance, where most are alike."""
+    share = rule.condition.get("coarse")
+    if share is None or len(found) < FEWEST:
+        return
+    centre = median([v for _, v in found])
+    apart: dict[Value, list[int]] = {}
+    for i, v in found:
+        if abs(v - centre) > share * abs(centre):
+            apart.setdefault(v, []).append(i)
+    like = len(found) - sum(map(len, apart.values()))
+    if like <= MAJORITY * len(found):
+        return
+    for value, which in apart.items():
+        yield made(
+            rule,
+            [fleet.names[i] for i in which],
+            f"{path}: {shown_value(value, path)}, where {like} of {len(found)} nodes have about {shown_value(centre, path)}",
+            group=group.name,
+            fact=path,
+        )
 
 
 def _is_number(value: Value) -> bool:
@@ -269,7 +343,7 @@ def _is_number(value: Value) -> bool:
 
 def change_findings(rule: Rule, fleet: Fleet, members: Sequence[int], before: Fleet) -> Iterator[NodeFinding]:
     """Those whose fact is another one than in their last good snapshot; of numbers, by more than the rule's `step`, a share."""
-    then = {name: i for i, name in enumerate(before.names)}
+    then = {before.names[i]: i for i in before.last_places()}
     now_column, then_column = fleet.columns[rule.path], before.columns[rule.path]
     step = rule.condition.get("step", 0)
     wrong: dict[tuple[str, str, str], list[str]] = {}
@@ -302,7 +376,7 @@ def about_nodes(
 ) -> NodeFinding:
     """A finding about the snapshots themselves."""
     shown = fold(nodes)
-    text = summary.replace("{nodes}", shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
+    text = summary.replace("{nodes}", shortened(shown))
     return NodeFinding(
         Finding(rule_id, severity, text, tuple(evidence[:_SHOWN]), reason, remedy), "snapshot", tuple(nodes)
     )

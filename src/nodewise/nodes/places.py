@@ -15,6 +15,9 @@ from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 
 _MOST_BYTES = 4 << 20
+#: What is written as a.b.c further down than this is found by the whole of it alone.
+_DEEPEST = 20
+_LONGEST = 400
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^(\s*)((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
 _PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
@@ -33,7 +36,12 @@ class Document:
         spots = ((table, number, key), (table, number, ""), ("", 0, table))
         place = next((p for spot in spots if (p := self.places.get(spot))), None)
         at = f", line {place[0]}, column {place[1]}" if place else ""
-        return InputError(f"{self.path}{at}: {what}", hint)
+        return InputError(f"{self.path}{at}: {_cut(what)}", hint)
+
+
+def _cut(text: str) -> str:
+    """A message that can be read, whatever the file holds."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _names(text: str) -> str:
@@ -59,7 +67,7 @@ def _places(text: str) -> dict[tuple[str, int, str], tuple[int, int]]:
             place = (line, len(key[1]) + 1)
             found.setdefault((table, number, _names(key[2])), place)
             # a.b.c is c of the table a.b, and a of this one has begun here
-            parts = [_names(m[0]) for m in _PART.finditer(key[2])]
+            parts = [_names(m[0]) for m in _PART.finditer(key[2])][:_DEEPEST]
             for at in range(1, len(parts)):
                 inner = ".".join([*([table] if table else []), *parts[:at]])
                 found.setdefault((inner, 0, parts[at]), place)
@@ -70,12 +78,15 @@ def _places(text: str) -> dict[tuple[str, int, str], tuple[int, int]]:
 def read_toml(path: Path) -> Document:
     """A file of tables. Raises InputError, with line and column where it is not valid TOML."""
     try:
-        text = read_bounded(path, _MOST_BYTES).decode()
+        # some editors begin a file with a mark of its encoding
+        text = read_bounded(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf").decode()
         return Document(str(path), tomllib.loads(text), _places(text))
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
     except UnicodeDecodeError as problem:
-        raise InputError(f"{path}: byte {problem.start + 1} is no UTF-8") from problem
+        before = problem.object[: problem.start]
+        line, column = before.count(b"\n") + 1, problem.start - before.rfind(b"\n")
+        raise InputError(f"{path}, line {line}, column {column}: it is no UTF-8") from problem
     except tomllib.TOMLDecodeError as problem:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(problem))
         at = f", line {found[2]}, column {found[3]}" if found and found[2] else ", at its end" if found else ""

@@ -3,26 +3,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from nodewise.base.errors import InputError
-from nodewise.base.processors import format_processors, parse_processors
+from nodewise.base.processors import format_processors
 
 _DAY_S = 86400.0
 _MOST_A_DAY = 10
 _MOST_OFF_S = 0.1
 
 
-@lru_cache(maxsize=4096)
+#: Kernels are built for so many processors at most (CONFIG_NR_CPUS); the last one that there is, which a list calls N, comes before.
+_MOST_PROCESSORS = 8192
+_RANGE = re.compile(r"(\d{1,5}|N)(?:-(\d{1,5}|N)(?::(\d{1,5})(?:/(\d{1,5}))?)?)?")
+
+
+@lru_cache(maxsize=256)
 def processors(text: str) -> frozenset[int] | None:
-    """The processors of a list as the kernel writes it, flags before it left out (`managed_irq,domain,2-15`); None where it is none."""
-    listed = ",".join(part for part in text.split(",") if part[:1].isdigit())
-    try:
-        return frozenset(parse_processors(listed)) if listed else frozenset()
-    except InputError:
-        return None
+    """The processors of a list as the kernel reads it, flags before it left out (`managed_irq,domain,2-15`); None where it is none.
+
+    `N` is the last processor, `all` are all, and of `0-127:1/2` one in each group of two counts
+    (docs.kernel.org/admin-guide/kernel-parameters.html, "cpu lists").
+    """
+    found: set[int] = set()
+    for part in text.replace(" ", ",").split(","):
+        if part == "all":
+            found.update(range(_MOST_PROCESSORS))
+        elif part[:1].isdigit() or part[:1] == "N":
+            match = _RANGE.fullmatch(part)
+            if match is None:
+                return None
+            first, last = (_number(match[1]), _number(match[2] or match[1]))
+            used = int(match[3] or 1)
+            group = int(match[4] or (used if match[3] else 1))
+            if not (first <= last < _MOST_PROCESSORS and used > 0) or group < 1:
+                return None
+            # `2-10:2` is each second one; `0-7:2/4` the first two of each four
+            taken = used if match[4] else 1
+            found.update(p for p in range(first, last + 1) if (p - first) % group < taken)
+    return frozenset(found)
+
+
+def _number(text: str) -> int:
+    return _MOST_PROCESSORS - 1 if text == "N" else int(text)
 
 
 def subset(inner: Any, outer: Any, where_set: bool) -> str | None:
@@ -33,7 +58,12 @@ def subset(inner: Any, outer: Any, where_set: bool) -> str | None:
     if one is None or other is None or not one or (where_set and not other):
         return None
     missing = one - other
-    return f"{format_processors(missing)} of {inner} are not in {outer}" if missing else None
+    return f"{_listed(missing)} of {inner} are not in {outer}" if missing else None
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """A list of processors, the last of all as N."""
+    return format_processors(numbers).replace(str(_MOST_PROCESSORS - 1), "N")
 
 
 def one_value(values: Any) -> str | None:
@@ -103,7 +133,18 @@ def all_reached(tests: Any) -> str | None:
     return f"no connection with {'; '.join(missing)}" if missing else None
 
 
-#: By name; a new one is a function above, and its line here.
+_LISTS, _COUNTS = frozenset([tuple, dict]), frozenset([int, float])
+#: Of which kinds the facts are that each function is given.
+OF_FUNCTIONS: dict[str, tuple[frozenset[type], ...]] = {
+    "one_value": (_LISTS,),
+    "few_a_day": (_COUNTS, _COUNTS),
+    "within_a_tenth": (_COUNTS,),
+    "sound_links": (_LISTS, _COUNTS),
+    "one_adapter": (_LISTS,),
+    "speed_disturbed": (_LISTS,),
+    "all_reached": (_LISTS,),
+}
+#: By name; a new one is a function above, and its lines here.
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
     f.__name__: f
     for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed, all_reached)

@@ -7,13 +7,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.nodes.facts import is_known, known_paths
+from nodewise.nodes.facts import is_known, kinds_of, known_paths
 from nodewise.nodes.places import Document, nearest, read_toml
-from nodewise.nodes.relations import FUNCTIONS, PARTS
+from nodewise.nodes.relations import FUNCTIONS, OF_FUNCTIONS, PARTS
 from nodewise.quiet.finding import Severity
 
 OWN_FOLDER = Path(__file__).parent / "rules"
@@ -25,12 +26,13 @@ _COMMON: dict[str, type] = {"id": str, "kind": str, "severity": str, "reason": s
 _OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "value": {"is": (str, int, float, bool), "one_of": list, "least": (int, float), "most": (int, float)},
     "relation": {"subset_of": bool, "equal": bool, "function": str, "where_set": bool},
-    "uniform": {"except": list, "unless": str, "part": str, "present": bool},
-    "outlier": {"side": str, "scale": str, "step": (int, float)},
+    "uniform": {"except": list, "unless": str, "part": str, "present": bool, "within": (int, float)},
+    "outlier": {"side": str, "scale": str, "step": (int, float), "coarse": (int, float)},
     "change": {"step": (int, float), "except": list, "unless": str},
 }
 #: What the values of a condition may be.
 CONDITION_KINDS = _OF_KIND["value"]
+_NUMBERS = frozenset([int, float])
 _WORDS: dict[Any, str] = {str: "a text", bool: "true or false", list: "a list", (int, float): "a number"}
 
 
@@ -168,26 +170,76 @@ def _reads(table: dict[str, Any], wrong: Any, known: frozenset[str]) -> tuple[st
     return tuple(listed)
 
 
+def check_kinds(path: str, condition: Mapping[str, Any], wrong: Any) -> None:
+    """Raises what `wrong` makes where a condition is for numbers and the fact is none, or where no number can meet it."""
+    kinds = kinds_of(path)
+    for key in ("least", "most"):
+        if key in condition and kinds and not kinds & _NUMBERS:
+            raise wrong(f"{key}: {path} is no number", key)
+    if "least" in condition and "most" in condition and condition["least"] > condition["most"]:
+        raise wrong("least is above most: no number is both", "least")
+
+
+def _check_function(rule: Rule, wrong: Any) -> None:
+    """Whether a relation's function takes as many facts as its rule reads, of kinds that it knows."""
+    function = FUNCTIONS[rule.condition["function"]]
+    wanted = signature(function).parameters
+    if len(wanted) != len(rule.reads):
+        raise wrong(f"reads: {function.__name__} takes {len(wanted)} facts: {', '.join(wanted)}", "reads")
+    for path, needed in zip(rule.reads, OF_FUNCTIONS[function.__name__], strict=True):
+        kinds = kinds_of(path)
+        if kinds and not kinds & needed:
+            raise wrong(f"reads: {function.__name__} does not fit {path}", "reads")
+
+
 def _check_condition(rule: Rule, wrong: Any) -> None:
     c = rule.condition
+    check_kinds(rule.path, c, wrong)
     if rule.kind == "relation":
-        ways = [w for w in ("subset_of", "equal", "function") if c.get(w)]
-        if len(ways) != 1:
-            raise wrong("a relation has one of subset_of, equal, function", "kind")
-        if "function" in c and (not isinstance(c["function"], str) or c["function"] not in FUNCTIONS):
-            raise wrong(f"function: not known: {c['function']!r}", "function", nearest(str(c["function"]), FUNCTIONS))
-        if "function" not in c and len(rule.reads) != 2:
-            raise wrong(f"reads: {ways[0]} needs two facts", "reads")
+        _check_relation(rule, wrong)
+    elif rule.kind == "outlier":
+        _check_outlier(rule, wrong)
+    _check_names(rule, wrong)
+    for share in ("within", "coarse"):
+        if share in c and not 0 < c[share] < 1:
+            raise wrong(f"{share}: a share between 0 and 1 is needed, such as 0.05", share)
+    if "part" in c and c["part"] not in PARTS:
+        raise wrong(f"part: not known: {c['part']!r}", "part", nearest(c["part"], PARTS))
+
+
+def _check_names(rule: Rule, wrong: Any) -> None:
+    """What is said of the names that a star stands for."""
+    c = rule.condition
+    if not all(isinstance(v, str) for v in c.get("except", ())):
+        raise wrong("except: a list of patterns of names is needed", "except")
     if rule.unless and ("*" not in rule.path or not is_known(rule.unless, frozenset(known_paths()))):
         raise wrong(f"unless: no such fact: {rule.unless!r}", "unless")
     if c.get("present") and "*" not in rule.path:
         raise wrong("present: it is of the names that a * stands for", "present")
-    if "part" in c and c["part"] not in PARTS:
-        raise wrong(f"part: not known: {c['part']!r}", "part", nearest(c["part"], PARTS))
-    if rule.kind == "outlier":
-        if c.get("side", "both") not in ("high", "low", "both"):
-            raise wrong(f"side: not known: {c['side']!r}", "side", "one of high, low, both")
-        if c.get("scale", "linear") not in ("linear", "log"):
-            raise wrong(f"scale: not known: {c['scale']!r}", "scale", "one of linear, log")
-        if not c.get("step", 0) > 0:
-            raise wrong("an outlier's step is a number above zero", "step" if "step" in c else "")
+
+
+def _check_relation(rule: Rule, wrong: Any) -> None:
+    c = rule.condition
+    if any("*" in path for path in rule.reads):
+        raise wrong("reads: a relation is between facts of one name each, without a *", "reads")
+    ways = [w for w in ("subset_of", "equal", "function") if c.get(w)]
+    if len(ways) != 1:
+        raise wrong("a relation has one of subset_of, equal, function", "kind")
+    if "function" in c:
+        if c["function"] not in FUNCTIONS:
+            raise wrong(f"function: not known: {c['function']!r}", "function", nearest(c["function"], FUNCTIONS))
+        _check_function(rule, wrong)
+    elif len(rule.reads) != 2:
+        raise wrong(f"reads: {ways[0]} needs two facts", "reads")
+
+
+def _check_outlier(rule: Rule, wrong: Any) -> None:
+    c = rule.condition
+    if (kinds := kinds_of(rule.path)) and not kinds & _NUMBERS:
+        raise wrong(f"reads: an outlier is among numbers, and {rule.path} is none", "reads")
+    if c.get("side", "both") not in ("high", "low", "both"):
+        raise wrong(f"side: not known: {c['side']!r}", "side", "one of high, low, both")
+    if c.get("scale", "linear") not in ("linear", "log"):
+        raise wrong(f"scale: not known: {c['scale']!r}", "scale", "one of linear, log")
+    if not c.get("step", 0) > 0:
+        raise wrong("an outlier's step is a number above zero", "step" if "step" in c else "")

@@ -14,7 +14,7 @@ from nodewise.base.processors import parse_processors
 from nodewise.nodes.facts import is_known, known_paths
 from nodewise.nodes.node_names import expand, fold
 from nodewise.nodes.places import Document, nearest, read_toml
-from nodewise.nodes.rule import CONDITION_KINDS, CONDITIONS, SEVERITIES, Rule, check_value, rules_of
+from nodewise.nodes.rule import CONDITION_KINDS, CONDITIONS, SEVERITIES, Rule, check_kinds, check_value, rules_of
 from nodewise.quiet.finding import Severity
 
 _TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule", "speed")
@@ -199,6 +199,9 @@ def _wanted(
         raise wrong("desired says no value", hint=f"one of {', '.join(CONDITIONS)}")
     for key, value in condition.items():
         check_value(value, CONDITION_KINDS[key], key, wrong)
+    check_kinds(path, condition, wrong)
+    if not isinstance(table.get("reason", ""), str):
+        raise wrong("reason: a text is needed", "reason")
     group = table.get("group")
     if group is not None and (not isinstance(group, str) or group not in groups):
         raise wrong(

@@ -121,6 +121,8 @@ def command(
         )
         if snapshots:
             raise InputError("--prologue judges this node alone", "leave the snapshots out")
+    if junit == _STDIN and as_json:
+        raise InputError("--junit - and --json both write to standard output", "name a file for one of them")
     given = joined(own_rules(), *(read_rules(path) for path in more_rules))
     wanted = read_site(site, given.values()) if site else Site()
     rules = joined(given.values(), wanted.rules)
@@ -157,13 +159,15 @@ def command(
         raise InputError(
             "no snapshot in what was given" + (f": {shown[0]}" if shown else ""), "nodewise snapshot -o FILE takes one"
         )
-    _write(result, junit, html)
+    # what was found is said also where it cannot be written
     if as_json:
         from nodewise.verdicts.encoding import encode
 
         print(json.dumps(encode(result, junit=junit, html=html), indent=1))
     else:
-        _print(result, prologue, everything)
+        with contextlib.redirect_stdout(sys.stderr) if junit == _STDIN else contextlib.nullcontext():
+            _print(result, prologue, everything)
+    _write(result, junit, html)
     bad = ("wrong", "noisy", "note")[: ("wrong", "noisy", "note").index(fail_on) + 1]
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 

@@ -187,6 +187,8 @@ def clocks_of(r: Reader, s: Surroundings) -> Clocks:
 def _numa(r: Reader) -> dict[str, NumaNode] | None:
     found = {}
     for folder in r.folders("memory.numa", "sys/devices/system/node", "node[0-9]*") or ():
+        if not folder.name.removeprefix("node").isdecimal():
+            continue
         total = integer(first_match(r"MemTotal:\s*(\d+) kB", read_text(folder / "meminfo") or ""))
         distances = (read_text(folder / "distance") or "").split()
         found[folder.name.removeprefix("node")] = NumaNode(
@@ -267,11 +269,18 @@ def read_memory(r: Reader, s: Surroundings, processor: Processor) -> Memory:
     )
 
 
+#: Kernels are built for fewer; a list of more is damage, and each would be looked at.
+_MOST_PROCESSORS = 1 << 15
+
+
 def online_of(root: Path) -> tuple[int, ...]:
     """The processors that are switched on; where the system does not list them, those in /proc/cpuinfo, and at least the first."""
     text = read_text(root / CPU / "online") or ""
     try:
-        return parse_processors(text)
+        found = parse_processors(text)
+        if len(found) <= _MOST_PROCESSORS:
+            return found
     except InputError:
-        listed = re.findall(r"^processor\s*:\s*(\d{1,7})\s*$", read_text(root / "proc/cpuinfo") or "", re.MULTILINE)
-        return tuple(sorted({int(n) for n in listed})) or (0,)
+        pass
+    listed = re.findall(r"^processor\s*:\s*(\d{1,7})\s*$", read_text(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return tuple(sorted({int(n) for n in listed})[:_MOST_PROCESSORS]) or (0,)

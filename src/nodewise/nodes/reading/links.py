@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from nodewise.machine.files import read_number, read_text
@@ -40,24 +43,24 @@ def read_fabric(r: Reader) -> dict[str, Port] | None:
     if adapters is None:
         return None
     found = {}
-    for adapter in adapters:
-        for port in sorted((adapter / "ports").glob("[0-9]*")):
-            counters = {n: v for n in _ERRORS if (v := read_number(port / "counters" / n)) is not None}
-            made = Port(
-                adapter=_short(adapter / "board_id") or _short(adapter / "hca_type"),
-                firmware=_short(adapter / "fw_ver"),
-                layer=_short(port / "link_layer"),
-                # the kernel writes "4: ACTIVE"
-                state=(_short(port / "state") or "").partition(": ")[2] or None,
-                physical=(_short(port / "phys_state") or "").partition(": ")[2] or None,
-                rate=_short(port / "rate"),
-                errors=counters or None,
-                numa_node=_node(adapter / "device"),
-            )
-            name = f"{adapter.name}/{port.name}"
-            found[name] = made
-            _lack_fields(r, f"fabric.{name}", made, f"sys/class/infiniband/{adapter.name}: does not say")
-    return dict(r.cut("fabric", list(found.items()), _MOST))
+    ports = [(adapter, port) for adapter in adapters for port in sorted((adapter / "ports").glob("[0-9]*"))]
+    for adapter, port in r.cut("fabric", ports, _MOST):
+        counters = {n: v for n in _ERRORS if (v := read_number(port / "counters" / n)) is not None}
+        made = Port(
+            adapter=_short(adapter / "board_id") or _short(adapter / "hca_type"),
+            firmware=_short(adapter / "fw_ver"),
+            layer=_short(port / "link_layer"),
+            # the kernel writes "4: ACTIVE"
+            state=(_short(port / "state") or "").partition(": ")[2] or None,
+            physical=(_short(port / "phys_state") or "").partition(": ")[2] or None,
+            rate=_short(port / "rate"),
+            errors=counters or None,
+            numa_node=_node(adapter / "device"),
+        )
+        name = f"{adapter.name}/{port.name}"
+        found[name] = made
+        _lack_fields(r, f"fabric.{name}", made, f"sys/class/infiniband/{adapter.name}: does not say")
+    return found
 
 
 def _lack_fields(r: Reader, at: str, made: object, reason: str) -> None:
@@ -71,7 +74,7 @@ def read_network(r: Reader) -> dict[str, Interface] | None:
     interfaces = r.folders("network", "sys/class/net")
     if interfaces is None:
         return None
-    found = {}
+    found: dict[str, Interface] = {}
     for one in r.cut("network", [i for i in interfaces if (i / "device").exists()], _MOST):
         errors = [read_number(one / "statistics" / n) for n in ("rx_errors", "tx_errors", "rx_crc_errors")]
         speed = read_number(one / "speed")
@@ -87,9 +90,18 @@ def read_network(r: Reader) -> dict[str, Interface] | None:
             mtu=read_number(one / "mtu"),
             errors=None if None in errors else sum(e for e in errors if e),
         )
-        found[one.name] = made
-        _lack_fields(r, f"network.{one.name}", made, f"sys/class/net/{one.name}: does not say")
+        name = _name_without_address(one.name, found)
+        found[name] = made
+        _lack_fields(r, f"network.{name}", made, f"sys/class/net/{name}: does not say")
     return found
+
+
+def _name_without_address(name: str, taken: Mapping[str, object]) -> str:
+    """Where an interface is called by its address, as systemd does it with those on USB, its kind and a number."""
+    match = re.fullmatch(r"(en|wl|ww|ib)x[0-9a-f]{12,}", name)
+    if match is None:
+        return name
+    return next(free for n in itertools.count(1) if (free := f"{match[1]}x-{n}") not in taken)
 
 
 def _link(device: Path, which: str) -> str | None:

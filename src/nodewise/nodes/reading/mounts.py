@@ -119,10 +119,17 @@ _OPTIONS = frozenset(
         "encrypt",
     ]
 )
+_OF_MEMORY = ("size", "nr_inodes")
 #: Below these folders the next name is a user's.
 _OF_USERS = re.compile(
-    r"^(/home|/users|/Users|/u|/run/user|/media|/run/media|/var/lib/containers/storage/[^/]+"
+    r"^((?:/[^/]+){0,2}?/(?:homes?\d*|[Uu]sers\d*)|/u|/root|/run/user|/media|/run/media|/var/lib/containers/storage/[^/]+"
     r"|/var/lib/(?:docker|containers|containerd|kubelet)/[^/]+|/run/containerd/[^/]+/[^/]+)/[^/]+"
+)
+#: A server, and whatever it is asked for.
+_OF_SERVERS = re.compile(r"^/net/.+")
+#: Names that are addresses, of this protocol's fourth and sixth version, or somebody's at a host.
+_ADDRESS = re.compile(
+    r"(?<=/)(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}|[^/]*@[^/]*)(?=/|$)"
 )
 _MOST = 64
 #: How long a file system may take to answer; a dead server's never does.
@@ -133,12 +140,13 @@ def shown_place(place: str) -> str:
     """Where it is mounted, with the names of users as `*`."""
     # the kernel writes blanks as \040
     plain = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), place)
-    return _OF_USERS.sub(r"\1/*", plain)[:LONGEST]
+    return _ADDRESS.sub("*", _OF_SERVERS.sub("/net/*", _OF_USERS.sub(r"\1/*", plain)))[:LONGEST]
 
 
-def shown_options(text: str) -> tuple[str, ...]:
-    """The options that can be compared, sorted."""
-    kept = [o for o in text.split(",") if o.partition("=")[0] in _OPTIONS]
+def shown_options(text: str, kind: str = "") -> tuple[str, ...]:
+    """The options that can be compared, sorted; of file systems in memory without sizes, which follow from how much memory there is."""
+    own = _OF_MEMORY if kind in ("tmpfs", "ramfs", "devtmpfs") else ()
+    kept = [o for o in text.split(",") if (name := o.partition("=")[0]) in _OPTIONS and name not in own]
     return tuple(sorted({o for o in kept if re.fullmatch(r"[\w.:=%-]{1,60}", o)}))
 
 
@@ -174,7 +182,9 @@ def read_mounts(r: Reader) -> dict[str, Mount] | None:
     for place, words in chosen.items():
         shown = shown_place(place)
         size = sizes.get(place)
-        made = Mount(words[2][:40], shown_options(words[3]), None if not r.live else size is not None, None, None, None)
+        made = Mount(
+            words[2][:40], shown_options(words[3], words[2]), None if not r.live else size is not None, None, None, None
+        )
         if size is not None:
             made = Mount(made.type, made.options, True, *size)
         made = replace(made, passing=place in passing)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from nodewise.base.bounded_json import open_regular
 from nodewise.base.processors import format_processors
 from nodewise.machine.files import first_match
 
@@ -44,9 +45,12 @@ class Reader:
     def raw(self, file: str | Path) -> tuple[str | None, str]:
         """The text of a file, and where there is none the reason."""
         try:
-            with (self.root / file).open("rb", buffering=0) as opened:
+            # a pipe or a device in the place of a file would be waited for, or never end
+            with open_regular(self.root / file) as opened:
                 # the kernel sets memory aside for as much as is asked for, and refuses megabytes
                 data = b"".join(iter(lambda: opened.read(_CHUNK), b"")) if self.live else opened.read(_READ_MOST)
+        except ValueError as problem:
+            return None, f"{file}: {problem}"
         except OSError as problem:
             words = {errno.ENOENT: "not there", errno.EACCES: "may not be read", errno.EPERM: "may not be read"}
             return None, f"{file}: {words.get(problem.errno or 0) or os.strerror(problem.errno or 0).lower()}"

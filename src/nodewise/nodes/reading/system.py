@@ -277,7 +277,8 @@ def read_options(text: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for word in text.split(" -- ", maxsplit=1)[0].split()[:200]:
         name, equals, value = word.partition("=")
-        if not re.fullmatch(r"[\w.-]{1,60}", name):
+        # an address is nobody's option
+        if not re.fullmatch(r"[A-Za-z_][\w.-]{0,59}", name, re.ASCII):
             continue
         kept = value if name in SHOWN_OPTIONS and _PLAIN_VALUE.fullmatch(value) else None
         if not equals:
@@ -402,4 +403,5 @@ def read_services(r: Reader) -> dict[str, bool] | None:
 def host_name(r: Reader) -> str | None:
     """The node's name, without its domain."""
     name = first_match(r"^([^\s.]+)", r.raw("proc/sys/kernel/hostname")[0] or "")
-    return name[:64] if name else None
+    # what a snapshot's node may be called
+    return re.sub(r"[^\w-]", "_", name[:64], flags=re.ASCII) if name else None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from nodewise.base.escaping import painted, visible
@@ -54,6 +55,11 @@ def prologue_line(result: CheckResult) -> str:
     return visible(f"{worst.severity}: {worst.name}: {worst.summary} ({check_line(result)}){notes}")
 
 
+def _names(text: str, name: str) -> bool:
+    """Whether a name stands in a text, and not as a part of another word."""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+
+
 def _wrapped(text: str, width: int, indent: str) -> str:
     return textwrap.fill(
         visible(text), width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
@@ -66,7 +72,8 @@ def _finding(one: NodeFinding, width: int, colour: bool, full: bool) -> list[str
     shown = painted(label, CODES[f.severity]) if colour else label
     lines = [f"{shown}  {f.name}" + (f" ({visible(one.group)})" if one.group else "")]
     rows = [("", f.summary)]
-    if one.nodes and not (len(one.nodes) == 1 and one.nodes[0] in f.summary):
+    # what is said of snapshots names their nodes
+    if one.nodes and not (one.kind == "snapshot" and len(one.nodes) == 1 and _names(f.summary, one.nodes[0])):
         nodes = fold(one.nodes)
         rows.append(
             (

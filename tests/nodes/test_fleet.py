@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How snapshots of many nodes are read: one a line, over several lines, in lists, through pipes, and beside what cannot be read."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks._check.fleets import Node, regular
+from nodewise.nodes import fleet as module
+from nodewise.nodes.fleet import Fleet
+
+
+@pytest.fixture(scope="module")
+def nodes() -> list[Node]:
+    return list(regular(3, 1))
+
+
+def _read(*sources: Path | bytes) -> Fleet:
+    fleet = Fleet(("memory.total",))
+    fleet.read([io.BytesIO(s) if isinstance(s, bytes) else s for s in sources])
+    return fleet
+
+
+def test_pretty_printed_ones_may_follow_each_other(nodes: list[Node]) -> None:
+    text = "\n".join(json.dumps(n, indent=2) for n in nodes)
+    assert _read(text.encode()).names == [n["node"] for n in nodes]
+    mixed = f"{json.dumps(nodes[0])}\n{json.dumps(nodes[1], indent=1)}\n\n{json.dumps(nodes[2])}\n"
+    fleet = _read(mixed.encode())
+    assert fleet.names == [n["node"] for n in nodes] and not fleet.unreadable
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_is_read_as_its_snapshots(nodes: list[Node], indent: int | None) -> None:
+    fleet = _read(json.dumps([*nodes, 7], indent=indent).encode())
+    assert fleet.names == [n["node"] for n in nodes]
+    assert [(u.origin, "no snapshot" in u.problem) for u in fleet.unreadable] == [
+        ("standard input, number 4 of its list", True)
+    ]
+
+
+def test_a_list_that_is_too_long_is_said_to_be(nodes: list[Node], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LONGEST_LIST", 5000)
+    fleet = _read(json.dumps(nodes).encode())
+    assert not fleet.names and "one snapshot a line" in fleet.unreadable[0].problem
+
+
+def test_what_is_never_closed_hides_nothing_behind_it(nodes: list[Node]) -> None:
+    lines = "\n".join(json.dumps(n) for n in nodes)
+    fleet = _read(f'{{\n "nodewise_snapshot": 1,\n{lines}\n'.encode())
+    assert fleet.names == [n["node"] for n in nodes] and fleet.unreadable_count == 1
+
+
+def test_a_pipe_that_is_named_is_read_to_its_end(nodes: list[Node], tmp_path: Path) -> None:
+    # as a shell's `<(…)`
+    end, other = os.pipe()
+    os.write(other, "".join(json.dumps(n) + "\n" for n in nodes).encode())
+    os.close(other)
+    assert _read(Path(f"/proc/self/fd/{end}")).names == [n["node"] for n in nodes]
+    os.close(end)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # one that nobody writes to is empty, and in a folder none is looked at
+    assert _read(pipe).names == []
+    (tmp_path / "pipe.json").symlink_to(pipe)
+    assert [u.problem for u in _read(tmp_path).unreadable] == ["it is no regular file"]
+
+
+def test_a_file_that_fails_while_it_is_read_leaves_the_others(nodes: list[Node], tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("/proc/self/mem")
+    (tmp_path / "b.json").write_text(json.dumps(nodes[0]))
+    fleet = _read(tmp_path)
+    assert fleet.names == [nodes[0]["node"]]
+    assert fleet.unreadable[0].problem == "it cannot be read: Input/output error"
+
+
+def test_of_one_node_the_newest_snapshot_counts(nodes: list[Node]) -> None:
+    old = {**nodes[0], "taken": nodes[0]["taken"] - 50}
+    for several, newest in (([old, nodes[0]], 1), ([nodes[0], old], 0)):
+        fleet = _read("".join(json.dumps(n) + "\n" for n in several).encode())
+        assert fleet.last_places() == [newest]

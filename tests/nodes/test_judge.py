@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of nodes that differ: in small groups, of numbers that are nearly alike, beside suppressions, and by the site's own severities."""
+
+import copy
+import datetime
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks._check.fleets import NOW, Node, regular
+from nodewise.base.errors import InputError
+from nodewise.nodes.check import judge, new_fleet
+from nodewise.nodes.findings import CheckResult
+from nodewise.nodes.reading.links import _name_without_address
+from nodewise.nodes.reading.mounts import shown_options, shown_place
+from nodewise.nodes.reading.system import read_options
+from nodewise.nodes.relations import processors, subset
+from nodewise.nodes.rule import Rule, joined, own_rules
+from nodewise.nodes.site import Site, read_site
+from nodewise.quiet.finding import Severity
+from nodewise.report.text.check import check_text
+
+TODAY = datetime.date(2026, 11, 23)
+
+
+@pytest.fixture(scope="module")
+def own() -> dict[str, Rule]:
+    return joined(own_rules())
+
+
+@pytest.fixture(scope="module")
+def sound() -> list[Node]:
+    """Forty nodes of one class."""
+    nodes = list(regular(400, 1))
+    first = nodes[0]
+    alike = [n for n in nodes if n["processor"]["name"] == first["processor"]["name"]]
+    return [n for n in alike if n["accelerators"] == first["accelerators"]][:40]
+
+
+def _judge(
+    nodes: list[Node],
+    rules: dict[str, Rule],
+    site: Site | None = None,
+    before: list[Node] | None = None,
+    later: float = 100,
+) -> CheckResult:
+    site, old = site or Site(), None
+    fleet = new_fleet(rules.values(), site)
+    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
+    if before is not None:
+        old = new_fleet(rules.values(), Site())
+        old.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in before).encode())])
+    return judge(fleet, rules, site, old, TODAY, NOW + later)
+
+
+def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
+    (folder / "site.toml").write_text(text)
+    return read_site(folder / "site.toml", rules.values())
+
+
+def _only(result: CheckResult, rule: str) -> Any:
+    [found] = [f for f in result.findings if f.finding.name == rule]
+    return found
+
+
+@pytest.mark.parametrize("count", [3, 5, 7])
+def test_half_the_memory_is_found_in_a_small_group(own: dict[str, Rule], sound: list[Node], count: int) -> None:
+    nodes = copy.deepcopy(sound[:count])
+    assert not _judge(nodes, own).findings
+    nodes[1]["memory"]["total"] //= 2
+    found = _only(_judge(nodes, own), "memory-size")
+    assert found.nodes == (nodes[1]["node"],) and found.finding.severity is Severity.WRONG
+    assert f"where {count - 1} of {count} nodes have about" in found.finding.summary
+
+
+def test_what_follows_from_memory_differs_a_little_on_sound_nodes(own: dict[str, Rule], sound: list[Node]) -> None:
+    """Firmware takes some more or less of it, and limits and sizes in memory are shares of what is left."""
+    nodes = copy.deepcopy(sound)
+    for number, node in enumerate(nodes):
+        node["limits"]["ulimits"]["processes"] = [1030000 + 7 * number] * 2
+        node["mounts"]["/run"] = {
+            **node["mounts"]["/"],
+            "type": "tmpfs",
+            "options": ["rw"],
+            "bytes": (50 << 30) + 4096 * number,
+        }
+    assert not _judge(nodes, own).findings
+    nodes[3]["limits"]["ulimits"]["processes"] = [4096, 1030000]
+    assert _only(_judge(nodes, own), "process-limits").nodes == (nodes[3]["node"],)
+    assert shown_options("rw,nosuid,size=52765102k,nr_inodes=9,mode=755", "tmpfs") == ("mode=755", "nosuid", "rw")
+    assert "size=5k" in shown_options("rw,size=5k", "xfs")
+
+
+def test_a_suppressed_node_is_not_what_is_said_of_the_others(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    nodes = copy.deepcopy(sound)
+    nodes[4]["memory"]["total"] //= 2
+    nodes[8]["memory"]["total"] = nodes[8]["memory"]["total"] * 9 // 10
+    names = nodes[4]["node"], nodes[8]["node"]
+    text = f'[[suppress]]\nrule = "memory-size"\nnodes = "{names[0]}"\nreason = "known"\nuntil = 2999-01-01\n'
+    result = _judge(nodes, own, _site(tmp_path, text, own))
+    left, [covered] = _only(result, "memory-size"), result.suppressed
+    assert left.nodes == (names[1],) and covered.nodes == (names[0],)
+    assert left.finding.summary != covered.finding.summary and names[0] not in " ".join(left.finding.evidence)
+
+
+def test_a_site_can_raise_what_a_rule_only_notes(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
+    nodes = copy.deepcopy(sound)
+    nodes[2]["memory"]["swap"] = 1 << 30
+    assert own["swap"].severity is Severity.NOTE
+    site = _site(tmp_path, '[severity]\nswap = "wrong"\n', own)
+    assert _only(_judge(nodes, own, site), "swap").finding.severity is Severity.WRONG
+    # where there is no majority that is a note of its own
+    for number, node in enumerate(nodes):
+        node["memory"]["swap"] = number << 30
+    assert _only(_judge(nodes, own, site), "swap").finding.severity is Severity.NOTE
+
+
+def test_nothing_is_the_lowest_rate(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = copy.deepcopy(sound[:12])
+    for number, node in enumerate(nodes):
+        node["own"] = {"hpl": 100.0 + number}
+    nodes[5]["own"]["hpl"] = 0
+    table = {
+        "id": "hpl",
+        "kind": "outlier",
+        "reads": ("own.hpl",),
+        "severity": Severity.WRONG,
+        "reason": "r",
+        "remedy": "m",
+    }
+    rule = Rule(**table, condition={"side": "low", "scale": "log", "step": 0.01})
+    found = _only(_judge(nodes, {**own, "hpl": rule}), "hpl")
+    assert found.finding.severity is Severity.WRONG and found.nodes == (nodes[5]["node"],)
+    assert "own.hpl: 0, where 11 of 12 nodes have more" in found.finding.summary
+
+
+def test_a_short_name_is_shown_though_it_is_part_of_a_value(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = copy.deepcopy(sound)
+    nodes[0]["node"], nodes[0]["processor"]["microcode"] = "b0", {"0x2b000571": "0-71"}
+    assert "1 node: b0" in check_text(_judge(nodes, own))
+
+
+def test_clocks_are_said_against_what_they_are_off_from(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = copy.deepcopy(sound)
+    for node in nodes:
+        node["taken"] = NOW - 900_000
+    nodes[1]["taken"] = NOW + 160
+    assert _only(_judge(nodes, own), "clock-off").finding.summary.endswith("are ahead of this one's, by up to 60 s")
+    nodes[1]["taken"] = NOW - 900_000 - 30 * 86400
+    assert _only(_judge(nodes, own), "clock-off").finding.summary.endswith("by up to 30 days")
+    back = _only(_judge(sound[:1], own, before=[{**sound[0], "taken": sound[0]["taken"] + 7200}]), "clock-off")
+    assert "behind those of their last good snapshots, by up to 2 h" in back.finding.summary
+
+
+def test_a_node_that_was_replaced_is_found_by_its_history(own: dict[str, Rule], sound: list[Node]) -> None:
+    now = copy.deepcopy(sound[0])
+    now["processor"] |= {"name": "Other", "threads_per_core": 2, "features": ["avx2"]}
+    now["firmware"]["product"] = "Other"
+    now["memory"]["swap"] = 1 << 30
+    next(iter(now["network"].values()))["speed"] = 100
+    found = {f.finding.name for f in _judge([now], own, before=[sound[0]]).findings}
+    assert {
+        *(
+            "changed-processor",
+            "changed-threads",
+            "changed-features",
+            "changed-product",
+            "changed-swap",
+            "changed-network",
+        )
+    } <= found
+
+
+def test_who_is_not_there_and_who_is_not_expected_is_noted(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    names = [n["node"] for n in sound]
+    text = f'[nodes]\nexpected = {names[1:]}\n[groups]\nsome = ["{names[1]}", "nosuch"]\n'
+    notes = _judge(sound, own, _site(tmp_path, text, own)).notes
+    assert notes == (
+        f"not among the nodes that are expected: {names[0]}",
+        "group some names nodes that are not there: nosuch",
+    )
+    [old] = _judge(sound, own, later=40 * 86400).notes
+    assert old.startswith("the newest of these snapshots was taken 40 days ago")
+
+
+@pytest.mark.parametrize("part", ["mounts", "fabric", "network", "accelerators"])
+def test_what_is_missing_is_reported_once(own: dict[str, Rule], part: str) -> None:
+    nodes = list(regular(60, 1))
+    place = next(i for i in reversed(range(len(nodes))) if nodes[i][part])
+    name = "/home" if part == "mounts" else next(iter(nodes[place][part]))
+    del nodes[place][part][name]
+    result = _judge(nodes, own)
+    assert [f.fact.rpartition(".")[0] for f in result.findings] == [f"{part}.{name}"], result.findings
+
+
+def test_limits_are_said_as_a_shell_says_them(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = copy.deepcopy(sound)
+    limits = nodes[7]["limits"]["ulimits"]
+    limits["open files"] = [None, None]
+    assert (
+        "open files: unlimited, where 39 of 40 nodes have"
+        in _only(_judge(nodes, own), "process-limits").finding.summary
+    )
+    limits["open files"] = [1024, None]
+    found = _only(_judge(nodes, own), "process-limits").finding.summary
+    assert "open files: 1024, hard limit unlimited, where" in found
+
+
+@pytest.mark.parametrize(
+    "path", ["mounts./scratch.free", "speed.bandwidth.rate", "fabric.mlx5_0/1.rate", "mounts./.type"]
+)
+def test_facts_with_a_name_inside_are_known_whatever_the_order_of_sets(path: str) -> None:
+    code = (
+        f"from nodewise.nodes.facts import is_known, known_paths; print(is_known({path!r}, frozenset(known_paths())))"
+    )
+    for seed in "0123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        assert done.stdout == "True\n"
+
+
+RULE = '[[rule]]\nid = "a"\nkind = "{kind}"\nreads = {reads}\nseverity = "note"\nreason = "r"\nremedy = "m"\n{more}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            RULE.format(kind="relation", reads='["system.name", "system.version"]', more='function = "few_a_day"'),
+            "does not fit",
+        ),
+        (
+            RULE.format(kind="relation", reads='["mounts", "memory.total"]', more='function = "one_value"'),
+            "takes 1 facts",
+        ),
+        (
+            RULE.format(kind="relation", reads='["fabric"]', more='function = "sound_links"'),
+            "takes 2 facts: ports, uptime",
+        ),
+        (RULE.format(kind="relation", reads='["own.a", "mounts.*.type"]', more="equal = true"), "without a *"),
+        (RULE.format(kind="outlier", reads='"system.name"', more="step = 1"), "an outlier is among numbers"),
+        (RULE.format(kind="uniform", reads='"mounts.*.type"', more="except = [1, 2]"), "a list of patterns"),
+        (RULE.format(kind="uniform", reads='"memory.total"', more="within = 5"), "a share between 0 and 1"),
+        ('[[desired]]\nfact = "system.name"\nleast = 3\n', "least: system.name is no number"),
+        ('[[desired]]\nfact = "memory.total"\nleast = 5\nmost = 3\n', "least is above most"),
+        ('[[desired]]\nfact = "memory.total"\nleast = 5\nreason = 5\n', "reason: a text is needed"),
+        (f'[[suppress]]\nrule = "{"x" * 100_000}"\n', "rule: not known: 'xxx"),
+        ("a" + ".a" * 20_000 + " = 1\n", "line 1, column 1"),
+    ],
+)
+def test_what_fits_no_fact_is_refused_where_it_stands(
+    own: dict[str, Rule], tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        _site(tmp_path, text, own)
+    assert message in caught.value.what and "line" in caught.value.what and len(caught.value.what) < 700
+
+
+def test_a_mark_before_the_text_is_passed_over_and_other_bytes_are_placed(own: dict[str, Rule], tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_bytes(b'\xef\xbb\xbf[severity]\nswap = "wrong"\n')
+    assert read_site(tmp_path / "site.toml", own.values()).severities == {"swap": Severity.WRONG}
+    (tmp_path / "site.toml").write_bytes(b"[severity]\n# \xff\n")
+    with pytest.raises(InputError, match="line 2, column 3: it is no UTF-8"):
+        read_site(tmp_path / "site.toml", own.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2-4", {2, 3, 4}),
+        ("managed_irq,domain,2-3", {2, 3}),
+        ("0-7:2/4", {0, 1, 4, 5}),
+        ("2-10:4", {2, 6, 10}),
+        ("1-2 5", {1, 2, 5}),
+        ("", set()),
+        ("7-2", None),
+        ("0-9999999", None),
+        ("0-7:0/4", None),
+        ("2-x", None),
+    ],
+)
+def test_lists_are_read_as_the_kernel_reads_them(text: str, expected: set[int] | None) -> None:
+    assert processors(text) == expected
+
+
+def test_the_last_processor_has_a_letter() -> None:
+    assert (
+        subset("2-N", "2-N", True) is None and subset("2-7", "2-N", True) is None and subset("1-N", "all", True) is None
+    )
+    assert subset("1-N", "2-N", True) == "1 of 1-N are not in 2-N"
+    assert subset("2-N", "2-8000", True) == "8001-N of 2-N are not in 2-8000"
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("/home/alice", "/home/*"),
+        ("/home2/carol/x", "/home2/*/x"),
+        ("/nfs/home/alice", "/nfs/home/*"),
+        ("/export/homes/dave", "/export/homes/*"),
+        ("/srv/users/frank", "/srv/users/*"),
+        ("/root/erin", "/root/*"),
+        ("/net/server.example/export/bob", "/net/*"),
+        ("/mnt/10.1.2.3", "/mnt/*"),
+        ("/mnt/fe80::1/data", "/mnt/*/data"),
+        ("/home/a/remotes/bob@host.example", "/home/*/remotes/*"),
+        ("/scratch", "/scratch"),
+        ("/data/v1.2.3", "/data/v1.2.3"),
+        ("/home", "/home"),
+    ],
+)
+def test_places_say_neither_users_nor_addresses(place: str, shown: str) -> None:
+    assert shown_place(place) == shown
+
+
+def test_interfaces_that_are_called_by_their_address_are_numbered() -> None:
+    assert _name_without_address("enx0123456789ab", {}) == "enx-1"
+    assert _name_without_address("enx0123456789ac", {"enx-1": 0}) == "enx-2"
+    assert _name_without_address("enp3s0", {}) == "enp3s0"
+
+
+def test_options_that_are_addresses_are_left_out() -> None:
+    assert read_options("quiet 10.11.12.13 nohz_full=2-N ip=10.0.0.1") == {"quiet": "", "nohz_full": "2-N", "ip": None}
