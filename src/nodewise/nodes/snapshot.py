@@ -22,7 +22,8 @@ ByValue = Mapping[str, str]
 
 @dataclass(frozen=True)
 class System:
-    """The operating system. `uptime_s` is how long it has been up; `processes` how many there are."""
+    """The operating system. `uptime_s` is how long it has been up; `processes` how many tasks there are,
+    the threads of all processes."""
 
     name: str | None
     version: str | None
