@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks._check.fleets import NOW, Node, regular
 from nodewise.base.errors import InputError
-from nodewise.nodes.check import judge, new_fleet
+from nodewise.nodes.check import groups_of, judge, new_fleet
 from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.reading.links import _name_without_address
 from nodewise.nodes.reading.mounts import shown_options, shown_place
@@ -35,12 +35,12 @@ def own() -> dict[str, Rule]:
 
 
 @pytest.fixture(scope="module")
-def sound() -> list[Node]:
+def sound(own: dict[str, Rule]) -> list[Node]:
     """Forty nodes of one class."""
     nodes = list(regular(400, 1))
-    first = nodes[0]
-    alike = [n for n in nodes if n["processor"]["name"] == first["processor"]["name"]]
-    return [n for n in alike if n["accelerators"] == first["accelerators"]][:40]
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
+    return [nodes[i] for i in groups_of(fleet, Site())[0].members if not nodes[i]["accelerators"]][:40]
 
 
 def _judge(
@@ -109,6 +109,23 @@ def test_a_suppressed_node_is_not_what_is_said_of_the_others(
     left, [covered] = _only(result, "memory-size"), result.suppressed
     assert left.nodes == (names[1],) and covered.nodes == (names[0],)
     assert left.finding.summary != covered.finding.summary and names[0] not in " ".join(left.finding.evidence)
+
+
+def test_what_is_said_of_silent_nodes_is_of_those_that_are_left(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    text = "[nodes]\nexpected = 'x[1-2]'\n[[suppress]]\nrule = 'no-answer'\nnodes = 'x1'\nreason = 'r'\nuntil = 2999-01-01\n"
+    result = _judge(sound, own, _site(tmp_path, text, own))
+    assert _only(result, "no-answer").finding.summary == "1 of 2 nodes gave no answer: x2"
+    assert [f.nodes for f in result.suppressed] == [("x1",)]
+
+
+def test_nodes_without_peers_are_counted(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = copy.deepcopy(sound[:9])
+    for number, node in enumerate(nodes[:5]):
+        node["firmware"]["product"], node["firmware"]["board"] = f"P{number}", f"B{number}"
+        node["processor"]["sockets"] = 3 + number
+    assert _judge(nodes, own).notes == ("5 of 9 nodes have fewer than two others of their class to be compared with",)
 
 
 def test_a_site_can_raise_what_a_rule_only_notes(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from nodewise.base.units import format_span
 from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
 from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.judge import (
+    FEWEST,
     Known,
     about_nodes,
     change_findings,
@@ -60,10 +61,10 @@ def judge(
     fleet: Fleet, rules: Mapping[str, Rule], site: Site, before: Fleet | None, today: datetime.date, now: float
 ) -> CheckResult:
     """What is wrong with the nodes of a fleet; `before` holds their last good snapshots."""
-    found = [_with_severity(f, site) for f in _about_snapshots(fleet, site, before, now)]
+    known = _suppressing(site, today)
+    found = [_with_severity(f, site) for f in _about_snapshots(fleet, site, before, now, known)]
     # what is said of missing agreement is a note of its own, whatever the site thinks of the rule
     rules = {name: replace(r, severity=site.severities.get(name, r.severity)) for name, r in rules.items()}
-    known = _suppressing(site, today)
     groups = groups_of(fleet, site)
     used = [r for r in rules.values() if r.kind != "change" or before is not None]
     outliers = [r for r in used if r.kind == "outlier"]
@@ -94,6 +95,9 @@ def judge(
             f"{before.unreadable_count} of what the history holds cannot be read as a snapshot: {first.origin}: {first.problem}"
         )
     notes += _of_whom_is_there(fleet, site, now)
+    alone = sum(len(g.members) for g in groups if len(g.members) < FEWEST and g.name not in site.groups)
+    if len(everyone) >= FEWEST and alone:
+        notes.append(f"{alone} of {len(everyone)} nodes have fewer than two others of their class to be compared with")
     if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
         notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
     return CheckResult(
@@ -145,7 +149,15 @@ def _suppressing(site: Site, today: datetime.date) -> Known:
     return known
 
 
-def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float) -> Iterator[NodeFinding]:
+def _parts(rule: str, nodes: Iterable[str], known: Known) -> list[list[str]]:
+    """Nodes apart by what suppresses a finding of them."""
+    found: dict[Any, list[str]] = {}
+    for node in nodes:
+        found.setdefault(known(rule, node), []).append(node)
+    return list(found.values())
+
+
+def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float, known: Known) -> Iterator[NodeFinding]:
     if fleet.unreadable:
         shown = [f"{u.origin}: {u.problem}" for u in fleet.unreadable]
         yield about_nodes(
@@ -158,7 +170,7 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float)
             shown,
         )
     wanted = {*site.expected, *fleet.silent}
-    if missing := sorted(wanted - set(fleet.names)):
+    for missing in _parts("no-answer", sorted(wanted - set(fleet.names)), known):
         yield about_nodes(
             "no-answer",
             Severity.WRONG,
@@ -197,9 +209,8 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float)
         ),
         (list(back), back, "are behind those of their last good snapshots"),
     ):
-        if which:
-            names = sorted({fleet.names[i] for i in which})
-            worst = max((fleet.taken[i] - against[i] for i in which), key=abs)
+        for names in _parts("clock-off", sorted({fleet.names[i] for i in which}), known):
+            worst = max((fleet.taken[i] - against[i] for i in which if fleet.names[i] in names), key=abs)
             yield about_nodes(
                 "clock-off",
                 Severity.WRONG,

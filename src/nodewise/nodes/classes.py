@@ -94,9 +94,11 @@ def _adopted(
     classes: dict[tuple[Value, ...], list[int]], columns: Mapping[str, Sequence[Value]]
 ) -> dict[tuple[Value, ...], list[int]]:
     kept = {key: list(members) for key, members in classes.items()}
+    # where each node is a class of its own none is looked through for each
+    several = [(key, members) for key, members in classes.items() if len(members) > 1]
     for key, members in sorted(classes.items(), key=lambda item: len(item[1])):
         best: tuple[tuple[int, int], tuple[Value, ...]] | None = None
-        for other, those in classes.items():
+        for other, those in several:
             # a bin of memory counts within its class alone
             differ = sum(a != b for a, b in zip(key[:-1], other[:-1], strict=True))
             differ += differ == 0 and key[-1] != other[-1]
