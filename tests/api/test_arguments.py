@@ -184,8 +184,8 @@ def test_a_text_is_no_list_of_its_letters() -> None:
         first = ("is",) if name == "study" else ("true", "true")[: 1 + (name == "compare")]
         assert f"write it as {keyword}=['x']" in _said(name, *first, **{keyword: "x"})
     # where one text is a list by itself it stays so
-    assert "is threads meant" in _said("tune", "true", axes="thread")
-    assert "is threads meant" in _said("tune", "true", sweep=["thread"])
+    assert "did you mean threads" in _said("tune", "true", axes="thread")
+    assert "did you mean threads" in _said("tune", "true", sweep=["thread"])
     assert "both name what is tried" in _said("tune", "true", axes="threads", sweep="placement")
 
 

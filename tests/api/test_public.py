@@ -300,7 +300,7 @@ def test_who_waits_for_others_learns_for_whom() -> None:
     [
         (lambda: nodewise.tune("true", max_runs=3), "give max_runs 15 or more"),
         (lambda: nodewise.tune("true", budget=None), "give budget, max_runs or both"),
-        (lambda: nodewise.tune("true", axes=["thread"]), "is threads meant"),
+        (lambda: nodewise.tune("true", axes=["thread"]), "did you mean threads"),
         (lambda: nodewise.tune("true", within="x"), "not a share: 'x'"),
         (lambda: nodewise.tune("true", machine="nowhere"), "not a machine"),
         (lambda: nodewise.run("true", timeout="x"), "timeout: 'x'"),

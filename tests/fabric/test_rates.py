@@ -100,7 +100,7 @@ def test_any_line_of_sysfs_is_a_link_or_none(text: str) -> None:
         (["3X", "QDR"], "no such width: 3X; did you mean 2X?"),
         (["16x", "qdr"], "no such width: 16X; did you mean 12X?"),
         (["4X", "QRD"], "no such rate: QRD; did you mean QDR?"),
-        (["4X", "zzz"], "no such rate: ZZZ; is "),
+        (["4X", "zzz"], "no such rate: ZZZ; did you mean "),
         (["4", "QDR"], "4 is neither a width nor a rate; did you mean 4X?"),
         (["4X", "HDR100"], "HDR100 is a width already: 2X HDR"),
         (["4X", "12X", "QDR"], "4X is no link"),

@@ -171,7 +171,7 @@ def test_memory_is_of_guests_and_ways_are_known() -> None:
         isolation_kind(Isolation("runc", memory=1 << 30))
     with pytest.raises(InputError, match="has no way 'fast'"):
         isolation_kind(Isolation("gvisor", way="fast"))
-    with pytest.raises(InputError, match="is microvm meant"):
+    with pytest.raises(InputError, match="did you mean microvm"):
         isolation_kind(Isolation("micro-vm"))
     assert isolation_kind(Isolation("vm", memory=1 << 30)).guest
 

@@ -75,7 +75,7 @@ def test_a_value_of_any_type_is_read_or_refused(tmp_path: Path, kind: str, value
         ("[pipeline]\nduration = 'soon'\n", "p.toml:2: pipeline.duration: not a duration: 'soon'"),
         ("[device.a]\nsize = 3\n", "p.toml:1: device.a does not say what it is"),
         ("[device.'a b']\nkind = 'merge'\n", "p.toml:1: device.a b: a name has letters"),
-        ("[device.a]\nkind = 'generater'\n", "p.toml:2: device.a.kind: 'generater' is no kind of device; is generator"),
+        ("[device.a]\nkind = 'generater'\n", "p.toml:2: device.a.kind: 'generater' is no kind of device; did you mean generator"),
         (simple(GENERATOR + "\nsizes = 3"), "p.toml:3: device.source.sizes: there is no such key; did you mean size?"),
         (simple(GENERATOR + "\nsize = '24 apples'"), "p.toml:3: device.source.size: a size above zero is needed, such as"),
         (simple(GENERATOR + "\nsize = '3GB'"), "p.toml:3: device.source.size: a message has less than 2 GiB"),

@@ -64,3 +64,13 @@ work 100/100 10.020000: cpu-clock/freq=99/u:             abc [unknown] ([unknown
 def test_of_nothing_nothing_is_known() -> None:
     found = read_samples([])
     assert (found.samples, found.threads, found.lost) == ([], {}, 0)
+
+
+def test_where_the_copy_of_the_stack_ended_is_no_function() -> None:
+    said = """
+deep 100/100 10.000000: cpu-clock/freq=99/:
+\t            115c leaf+0x33 (/tmp/deep)
+\tffffffffffffffff [unknown] ([unknown])
+"""
+    [taken] = read_samples(said.splitlines()).samples
+    assert [frame.object for frame in taken.chain] == ["/tmp/deep"]

@@ -131,6 +131,10 @@ def _isolation(on_part: Callable[[str], None]) -> list[Part]:
     return found
 
 
+#: This is where others are sent to.
+_ISOLATION = "docs/isolation.md says what it needs"
+
+
 def _kind(kind: Kind) -> Part:
     needed_for = f"--isolation {kind.name}: {kind.title}"
     try:
@@ -139,7 +143,9 @@ def _kind(kind: Kind) -> Part:
         there = all(shutil.which(name, path=search_path()) for name in kind.programs)
         why = problem.what.removeprefix(f"{kind.name} does not work here: ")
         remedy = problem.hint or ""
-        return Part(kind.name, needed_for, OFF if there else MISSING, why, "" if remedy == ELSEWHERE else remedy)
+        return Part(
+            kind.name, needed_for, OFF if there else MISSING, why, _ISOLATION if remedy == ELSEWHERE else remedy
+        )
     how = f", {way.name}" if way.name else ""
     emulated = ": its times mean nothing, and it is not ranked" if way.emulated else ""
     return Part(kind.name, needed_for, WORKS, f"it starts programs{how}{emulated}", "")

@@ -14,6 +14,7 @@ _FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)
 _ALONE = re.compile(r":\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\b.*?lost:?\s+(?P<count>\d+)", re.IGNORECASE)
 UNKNOWN = "[unknown]"
+_NOWHERE = "f" * 16
 
 
 class Frame(NamedTuple):
@@ -103,7 +104,8 @@ def read_samples(lines: Iterable[str]) -> Recorded:
         head = _HEAD.match(line)
         if head is None:
             frame = _FRAME.match(line)
-            if frame is not None and at is not None:
+            # where the copy of the stack ends perf names no function, at the last of all addresses
+            if frame is not None and at is not None and frame["ip"] != _NOWHERE:
                 chain.append(_frame(frame))
             continue
         close()

@@ -44,7 +44,7 @@ _FOLDER = Path("nodewise-profiles")
 @option(
     "--call-graph",
     "chains",
-    metavar="[dwarf[,BYTES]|fp|none]",
+    metavar="dwarf[,BYTES]|fp|none",
     help="How callers are found: by unwinding a copy of the stack (of 8192 bytes), by frame pointers, or not. [default: what the program allows]",
     group="Recording",
 )
