@@ -121,7 +121,8 @@ void start_network(const nlohmann::json& network) {
     for (const auto& [what, key] : {std::pair{SIOCSIFADDR, "address"}, std::pair{SIOCSIFNETMASK, "mask"}}) {
         ifreq request = named(name);
         request.ifr_addr = address_of(network.at(key));
-        check(socket.ask(static_cast<unsigned long>(what), &request), std::string("cannot set the ") + key + " of " + name);
+        check(socket.ask(static_cast<unsigned long>(what), &request),
+              std::string("cannot set the ") + key + " of " + name);
     }
     check(start(socket, name), "cannot start " + name);
     rtentry route{};
@@ -147,7 +148,8 @@ void show_name_servers(int file) {
     make_target();
     const std::string from = "/proc/self/fd/" + std::to_string(file);
     // a system without that file resolves no names, either
-    check(mount(from.c_str(), kNames, nullptr, MS_BIND, nullptr) == 0 || errno == ENOENT, "cannot show the name servers");
+    check(mount(from.c_str(), kNames, nullptr, MS_BIND, nullptr) == 0 || errno == ENOENT,
+          "cannot show the name servers");
     close(file);
 }
 

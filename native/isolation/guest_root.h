@@ -38,8 +38,8 @@ struct MappedRoot {
 // kernel's words, also where the image is mounted without being mapped.
 MappedRoot mapped_root(const nlohmann::json& root, const std::string& host, const Program& program, bool names);
 
-// Shows what of the host is to be seen, and the image itself at /run/image, once memory is mounted where programs write.
-// Raises std::runtime_error.
+// Shows what of the host is to be seen, and the image itself at /run/image, once memory is mounted where programs
+// write. Raises std::runtime_error.
 void show_from_host(const MappedRoot& root);
 
 // In the root that the program sees: whether the kernel maps the program's file. True for one that the host shows,

@@ -32,10 +32,10 @@ def root_folder(folder: Path, *programs: str) -> Path:
     return folder
 
 
-def image_of(folder: Path, image: Path, kind: str) -> Path:
+def image_of(folder: Path, image: Path, kind: str, *options: str) -> Path:
     """An image of a folder; else the test is skipped."""
-    maker = _MAKERS[kind]
-    words = [word.format(folder=folder, image=image) for word in maker]
+    maker, *rest = _MAKERS[kind]
+    words = [maker, *options, *(word.format(folder=folder, image=image) for word in rest)]
     if shutil.which(words[0], path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
         pytest.skip(f"there is no {words[0]} here")
     subprocess.run(words, check=True, capture_output=True, env={"PATH": "/usr/sbin:/sbin:/usr/bin:/bin"})

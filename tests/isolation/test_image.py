@@ -3,12 +3,14 @@
 
 import hashlib
 import os
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.isolation import image as imaging
 from nodewise.isolation import launcher as launching
 from nodewise.isolation.image import read_image
 from nodewise.isolation.kind import Request, Start, Volume, kind_of
@@ -157,6 +159,26 @@ def test_it_is_written_as_it_is_read(image: Path) -> None:
     assert found is not None and read_isolation(found.text) == found
     setting = Setting(("true",), isolation=found)
     assert setting.to_json()["isolation"]["root"] == str(image)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("options", "features", "said"),
+    [
+        ("noload", "^inline_data", r"mounted the image without mapping it \(ro,"),
+        ("dax,noload", "inline_data", r"does not map the image .*: Invalid argument: .*inline"),
+    ],
+)
+def test_a_kernel_that_falls_back_is_told(
+    options: str, features: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = booted(kind_of("vm"))
+    monkeypatch.setattr(launching, "working_way", lambda *_: way)
+    monkeypatch.setitem(imaging._OPTIONS, "ext4", options)
+    image = image_of(root_folder(tmp_path / "root", "true"), tmp_path / "root.img", "ext4", "-O", features)
+    with IsolatedLauncher(RunOptions(cwd=tmp_path)) as launcher:
+        sample = launcher.run(Setting(("true",), isolation=read_isolation(f"vm,root={image}")), timeout_s=_LIMIT_S)
+    assert re.search(f"vm did not start it: .*{said}", sample.error or ""), sample.error
 
 
 _TEXT = """
