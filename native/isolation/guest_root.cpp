@@ -134,7 +134,7 @@ class Places {
 
     void need(const std::string& path, bool is_folder) {
         if (!has(image_, path)) {
-            make_place(kPlaces + path, is_folder);
+            make_place(std::string(kPlaces) + path, is_folder);
             made_ = true;
         }
     }
@@ -151,13 +151,13 @@ class Places {
             return kImage;
         }
         mkdir("/whole", 0755);
-        const std::string parts = "lowerdir=" + kPlaces + ":" + kImage;
+        const std::string parts = std::string("lowerdir=") + kPlaces + ":" + kImage;
         check(mount("root", "/whole", "overlay", MS_RDONLY, parts.c_str()) == 0, "cannot lay places over the image");
         return "/whole";
     }
 
   private:
-    inline static const std::string kPlaces = "/places";
+    static constexpr const char* kPlaces = "/places";
     int image_;
     bool made_ = false;
 };
