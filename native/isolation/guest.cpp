@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "isolation/guest_network.h"
+#include "isolation/guest_root.h"
 #include "isolation/inside.h"
 
 namespace nodewise {
@@ -82,6 +84,30 @@ void bind_to(const json& processors) {
     check(sched_setaffinity(0, sizeof set, &set) == 0, "cannot bind to the processors");
 }
 
+// Behind our own words, `isolate inside REPORT`.
+Program program_of(const json& job) {
+    constexpr std::size_t kProgram = 3;
+    Program program{job.at("args").at(kProgram), ""};
+    for (const auto& variable : job.at("env")) {
+        const auto text = variable.get<std::string>();
+        program.path = text.rfind("PATH=", 0) == 0 ? text.substr(5) : program.path;
+    }
+    return program;
+}
+
+dev_t file_system_of(const char* path) {
+    struct stat about{};
+    check(stat(path, &about) == 0, path);
+    return about.st_dev;
+}
+
+// Into the report, which the host reads: whether the program is a file that is mapped.
+void note_mapping(const json& job, dev_t host) {
+    check(chdir(job.at("cwd").get<std::string>().c_str()) == 0, "cannot enter the working directory");
+    const bool mapped = is_mapped(program_of(job), host);
+    std::ofstream("/run/nodewise/report", std::ios::app) << json::object({{"mapped", mapped}}).dump() << "\n";
+}
+
 [[noreturn]] void become(const json& job) {
     const auto words = job.at("args").get<std::vector<std::string>>();
     const auto variables = job.at("env").get<std::vector<std::string>>();
@@ -109,17 +135,36 @@ void run() {
     const json job = read_job();
     share("root", "/host", "loose");
     share("wire", "/wire", "none");
+    const json& network = job.at("network");
+    const json& image = job.at("root");
+    const dev_t host = file_system_of("/host");
+    const MappedRoot root =
+        image.is_null() ? MappedRoot{"/host", {}} : mapped_root(image, "/host", program_of(job), !network.is_null());
     for (const char* name : {"/dev", "/proc", "/sys"}) {
-        check(mount(name, (std::string("/host") + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, name);
+        check(mount(name, (root.base + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, name);
     }
-    mount_at("tmpfs", "/host/dev/shm", "mode=1777");
+    mount_at("tmpfs", root.base + "/dev/shm", "mode=1777");
     for (const auto& path : job.at("memory")) {
-        mount_at("tmpfs", "/host" + path.get<std::string>(), "mode=1777");
+        mount_at("tmpfs", root.base + path.get<std::string>(), "mode=1777");
+    }
+    if (!image.is_null()) {
+        show_from_host(root);
     }
     // what both sides write at once is not cached
-    check(mount("/wire", "/host/run/nodewise", nullptr, MS_BIND, nullptr) == 0, "cannot show the streams");
-    check(chroot("/host") == 0 && chdir("/") == 0, "cannot enter the host's root");
+    const std::string shared = root.base + "/run/nodewise";
+    mkdir(shared.c_str(), 0755);
+    check(mount("/wire", shared.c_str(), nullptr, MS_BIND, nullptr) == 0, "cannot show the streams");
+    start_loopback();
+    const int names = network.is_null() ? -1 : write_name_servers(network.at("names"));
+    check(chroot(root.base.c_str()) == 0 && chdir("/") == 0, "cannot enter the root");
+    if (!network.is_null()) {
+        start_network(network);
+        show_name_servers(names);
+    }
     use_streams("/run/nodewise");
+    if (!image.is_null()) {
+        note_mapping(job, host);
+    }
     if (!job.at("processors").is_null()) {
         bind_to(job.at("processors"));
     }

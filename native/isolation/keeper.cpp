@@ -132,18 +132,19 @@ class Watch {
         while (read(descriptor_, events.data(), events.size()) > 0) {
         }
         std::ifstream file(folder_ + "/report");
-        int lines = 0;
+        int seen = 0;
         for (std::string line; std::getline(file, line);) {
-            ++lines;
+            // other lines are of the guest's system
+            seen += line.rfind("{\"begin\"", 0) == 0 || line.rfind("{\"end\"", 0) == 0 ? 1 : 0;
         }
         const double at = now();
-        if (lines > 0 && seen_ == 0) {
+        if (seen > 0 && seen_ == 0) {
             add_line(report_, {{"seen_begin", at}});
         }
-        if (lines > 1 && seen_ < 2) {
+        if (seen > 1 && seen_ < 2) {
             add_line(report_, {{"seen_end", at}});
         }
-        seen_ = lines;
+        seen_ = seen;
     }
 
   protected:

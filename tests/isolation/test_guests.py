@@ -8,39 +8,21 @@ import pytest
 
 from nodewise.base.errors import UnavailableError
 from nodewise.isolation import launcher as launching
-from nodewise.isolation.guest_kernel import find_kernel
-from nodewise.isolation.kind import Kind, Way, kind_of
+from nodewise.isolation.kind import kind_of
 from nodewise.isolation.launcher import EMULATED, STARTUP, IsolatedLauncher
-from nodewise.isolation.probe import probe, working_way
+from nodewise.isolation.probe import working_way
 from nodewise.runner.isolation import read_isolation
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
-from tests.isolation.runtimes import GUESTS, left, state_of_the_system
+from tests.isolation.runtimes import GUESTS, booted, left, state_of_the_system
 
 _LIMIT_S = 240.0
-
-
-def _booted(kind: Kind) -> Way:
-    """The first way that boots it, however long that takes among other tests; else the test is skipped in the words of each."""
-    refused = []
-    for way in kind.ways:
-        try:
-            kind.runtime()
-            find_kernel()
-        except UnavailableError as problem:
-            pytest.skip(problem.what)
-        answer = probe(kind, way, _LIMIT_S)
-        if answer.works:
-            return way
-        refused.append(f"{way.name}: {answer.refused}")
-    # where QEMU and a kernel are, an emulated one boots
-    pytest.fail(f"{kind.name} does not boot: {'; '.join(refused)}")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", GUESTS)
 def test_a_program_runs_in_a_system_of_its_own(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    way = _booted(kind_of(kind))
+    way = booted(kind_of(kind))
     monkeypatch.setattr(launching, "working_way", lambda *_: way)
     before = state_of_the_system()
     given = tmp_path / "in"

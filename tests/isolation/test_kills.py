@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.isolation.kind import kind_of
+from nodewise.isolation.probe import Answer, known
 from nodewise.runner.proc_files import children_of
-from tests.isolation.runtimes import CONTAINERS, bearing, left, needs, state_of_the_system
+from tests.isolation.roots import image_of, root_folder
+from tests.isolation.runtimes import CONTAINERS, GUESTS, bearing, booted, left, needs, state_of_the_system
 from tests.started import started
 
-_LIMIT_S = 60.0
+_LIMIT_S = 120.0
 
 
 def _until(what: Callable[[], bool]) -> bool:
@@ -48,11 +51,29 @@ def _runner(nodewise: int) -> int:
 @pytest.mark.parametrize("victim", ["nodewise", "runner", "isolate", "interrupted"])
 def test_nothing_is_left(kind: str, victim: str, tmp_path: Path) -> None:
     needs(kind)
+    _kill(kind, victim, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", GUESTS)
+@pytest.mark.parametrize("victim", ["nodewise", "isolate"])
+def test_nothing_is_left_of_a_guest_with_network_and_a_mapped_root(
+    kind: str, victim: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # kept, so that nodewise does not ask again, which takes too long among other tests
+    known(kind_of(kind), booted(kind_of(kind)), lambda *_: Answer(True))
+    image = image_of(root_folder(tmp_path / "root", "sh", "touch", "sleep"), tmp_path / "root.img", "ext4")
+    _kill(kind, victim, tmp_path, f",network=host,root={image}")
+
+
+def _kill(kind: str, victim: str, tmp_path: Path, options: str = "") -> None:
+    """Start a program that waits, kill who looks after it, and look for what is left."""
     word = f"TOKEN-{os.getpid()}-{kind}-{victim}"
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     before = state_of_the_system()
-    words = [sys.executable, "-m", "nodewise", "run", "-r", "2", "--isolation", f"{kind},volume={tmp_path}"]
+    words = [sys.executable, "-m", "nodewise", "run", "-r", "2", "--isolation", f"{kind},volume={tmp_path}{options}"]
     command = ["sh", "-c", f"touch {tmp_path}/began; sleep 120"]
     process = subprocess.Popen(
         [*words, "--out", str(tmp_path / "out"), "--", *command],

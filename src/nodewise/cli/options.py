@@ -189,7 +189,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="KIND[,OPTION...]",
             help="Run in a container or virtual machine: bwrap, runc, crun, gvisor, vm, microvm …; options: volume=DIR[:ro], "
-            "network=host, way=NAME, memory=2G. Of several, each is run.",
+            "network=host, way=NAME, memory=2G, root=IMAGE. Of several, each is run.",
             group=PROGRAM,
         ),
         disturbed_option,

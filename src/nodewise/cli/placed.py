@@ -101,7 +101,12 @@ def _execute(setting: Setting) -> None:
     environment = setting.environment(os.environ)
     program = shutil.which(setting.command[0], path=environment.get("PATH", os.defpath))
     if program is None:
-        raise ProgramError(f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH")
+        if setting.isolation is None or not setting.isolation.root:
+            raise ProgramError(
+                f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH"
+            )
+        # the image that it runs in may have it
+        program = ""
     if setting.mask is not None:
         os.sched_setaffinity(0, setting.mask)
         # what a cpuset holds back, the system leaves out without an error

@@ -6,7 +6,7 @@ from __future__ import annotations
 import lzma
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -70,16 +70,24 @@ def _content(path: Path) -> bytes:
     return data
 
 
-def modules_for(kernel: GuestKernel, names: Iterable[str]) -> dict[str, bytes]:
+def _built_in(kernel: GuestKernel) -> set[str]:
+    listed = kernel.modules / "modules.builtin"
+    return {_name_of(line) for line in listed.read_text().splitlines()} if listed.is_file() else set()
+
+
+def has_module(kernel: GuestKernel, name: str) -> bool:
+    """Whether a kernel has a module of that name, built in or not."""
+    return name in _modules_below(kernel.modules) or name in _built_in(kernel)
+
+
+@lru_cache(maxsize=8)
+def modules_for(kernel: GuestKernel, names: tuple[str, ...]) -> dict[str, bytes]:
     """The modules of these names with those that they need, in the order in which they are loaded; none that is built in.
 
     Raises UnavailableError for one that this kernel has not.
     """
     there = _modules_below(kernel.modules)
-    built_in = set()
-    listed = kernel.modules / "modules.builtin"
-    if listed.is_file():
-        built_in = {_name_of(line) for line in listed.read_text().splitlines()}
+    built_in = _built_in(kernel)
     found: dict[str, bytes] = {}
 
     def take(name: str) -> None:
@@ -88,7 +96,7 @@ def modules_for(kernel: GuestKernel, names: Iterable[str]) -> dict[str, bytes]:
             return
         if name not in there:
             raise UnavailableError(
-                f"the kernel {kernel.file} has no module {name}, by which a guest sees the host's files",
+                f"the kernel {kernel.file} has no module {name}, which a guest needs here",
                 f"take another kernel, as that of {_PACKAGE}, by {KERNEL_VARIABLE}",
             )
         data = _content(there[name])

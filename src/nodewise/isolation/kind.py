@@ -31,7 +31,8 @@ class Request:
     """What a program is to be isolated with: its `volumes`, whether it may use the `network`, the `way` of its kind.
 
     `runtime` is the path of the kind's first program, `memory` is in bytes (0: as the kind says), `processors` those that the
-    program is held to (None: all), `environment` what it inherits.
+    program is held to (None: all), `environment` what it inherits. `root` is the image of a mapped root (empty: this system's
+    files); for it, `program` and `cwd` are the program's file and the directory that it runs in.
     """
 
     runtime: str
@@ -41,6 +42,9 @@ class Request:
     memory: int = 0
     processors: tuple[int, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    root: str = ""
+    program: str = ""
+    cwd: str = "/"
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Kind:
 
     `start` makes a start of a request; None where nothing isolates. `ways` are tried in their order, and the first that
     starts a program is taken. `missing` says what is not there besides programs. `traits` are names of what it does
-    differently: `guest` has a kernel of its own.
+    differently: `guest` has a kernel of its own, and the root of a `mapped` one may be an image that its kernel maps.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Kind:
     ways: tuple[Way, ...] = (Way(""),)
     missing: Callable[[], str | None] = _no_need
     guest: bool = False
+    mapped: bool = False
 
     def runtime(self, path: str | None = None) -> str:
         """The path of its first program, where all are on PATH (`path`). Raises UnavailableError, which names the package."""

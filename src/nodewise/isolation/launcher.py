@@ -23,6 +23,8 @@ from nodewise.runner.setting import Setting
 STARTUP, TEARDOWN = "startup_s", "teardown_s"
 #: The mark of a run whose times mean nothing.
 EMULATED = "emulated"
+#: The mark of a run whose program's pages were copied, although its root is mapped.
+UNMAPPED = "unmapped"
 _SAID = 400
 
 
@@ -51,7 +53,7 @@ class IsolatedLauncher(JobLauncher):
             setting.isolation,
             kind,
             way.name,
-            program=str(Path(self._options.cwd or ".", find_program(setting.command, environment, self._options.cwd))),
+            program=self._program(setting, environment),
             cwd=Path(self._options.cwd or ".").resolve(),
             processors=setting.mask,
             environment=environment,
@@ -64,6 +66,17 @@ class IsolatedLauncher(JobLauncher):
         finally:
             self._isolated = None
             prepared.close()
+
+    def _program(self, setting: Setting, environment: Mapping[str, str]) -> str:
+        """The program's file here; empty where only the image of its root may have it. Raises ProgramError."""
+        assert setting.isolation is not None
+        try:
+            found = find_program(setting.command, environment, self._options.cwd)
+        except ProgramError:
+            if not setting.isolation.root:
+                raise
+            return ""
+        return str(Path(self._options.cwd or ".", found))
 
     def _way(self, setting: Setting) -> tuple[Kind, Way]:
         isolation = setting.isolation
@@ -85,6 +98,9 @@ class IsolatedLauncher(JobLauncher):
         if way.emulated:
             why = "the processor is emulated, and times mean nothing"
             sample = replace(sample, marks=(*sample.marks, f"{EMULATED}: {why}"))
+        if report.get("mapped") is False:
+            why = f"the kernel maps the image, but not the file of {asked.command[0]} in it, which it packs with others or compresses"
+            sample = replace(sample, marks=(*sample.marks, f"{UNMAPPED}: {why}"))
         if "begin" not in report and not sample.cut_off:
             said = " ".join((reply["err"]["text"] or reply["out"]["text"]).split())[-_SAID:]
             assert asked.isolation is not None

@@ -32,13 +32,14 @@ def way_of(kind: Kind) -> Way:
     return working_way(kind) if kind.start is not None else kind.ways[0]
 
 
-def prepared_once(kind: Kind, way: Way, program: str, shown: Sequence[Path] = ()) -> Prepared:
+def prepared_once(kind: Kind, way: Way, program: str, shown: Sequence[Path] = (), root: str = "") -> Prepared:
     """What starts the file `program` in the root folder, with the files `shown` inside.
 
-    A plain process is started and timed by the same program, without a runtime. Raises UnavailableError.
+    A plain process is started and timed by the same program, without a runtime. `root` is the image of a mapped root, which
+    then may have the program (empty: it has). Raises UnavailableError, and InputError for what is no such image.
     """
     volumes = tuple(f"{path}:ro" for path in shown if path.is_relative_to("/tmp") or path.is_relative_to("/run"))
-    request = request_of(Isolation(kind.name, volumes), kind, way.name, program=program, cwd=Path("/"))
+    request = request_of(Isolation(kind.name, volumes, root=root), kind, way.name, program=program, cwd=Path("/"))
     return Prepared(Start((PROGRAM,)) if kind.start is None else start_of(kind, request), request)
 
 

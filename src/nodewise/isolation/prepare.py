@@ -12,7 +12,8 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
-from nodewise.isolation.kind import Kind, Request, Start, Volume, kind_of
+from nodewise.isolation.image import read_image
+from nodewise.isolation.kind import Kind, Request, Start, Volume, all_kinds, kind_of
 from nodewise.runner.isolation import Isolation, volume_of
 
 #: What is memory inside: whatever a program needs of these folders is shown to it as a volume.
@@ -73,6 +74,9 @@ def request_of(
         memory=isolation.memory,
         processors=processors,
         environment=variables,
+        root=isolation.root,
+        program=program,
+        cwd=wanted[0],
     )
 
 
@@ -161,4 +165,9 @@ def isolation_kind(isolation: Isolation) -> Kind:
         kind.way(isolation.way)
     if isolation.memory and not kind.guest:
         raise InputError(f"--isolation {isolation.text}: memory is of virtual machines", "leave it out")
+    if isolation.root:
+        if not kind.mapped:
+            having = " and ".join(sorted(name for name, one in all_kinds().items() if one.mapped))
+            raise InputError(f"--isolation {isolation.text}: root=IMAGE is of {having}", "leave it out")
+        read_image(Path(isolation.root))
     return kind

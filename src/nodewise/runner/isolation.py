@@ -22,7 +22,8 @@ class Isolation:
 
     `volumes` are folders of this system by their whole path, which are seen inside and may be written there (`/data:ro`: only
     read); `network` lets the program use this system's. `way` is one of the kind's ways of working (empty: the first that
-    works here); `memory` is how much a virtual machine has, in bytes (0: as its kind says).
+    works here); `memory` is how much a virtual machine has, in bytes (0: as its kind says), and `root` an image by its whole
+    path that a virtual machine's root is mapped from (empty: this system's files).
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Isolation:
     network: bool = False
     way: str = ""
     memory: int = 0
+    root: str = ""
 
     @property
     def text(self) -> str:
@@ -38,6 +40,7 @@ class Isolation:
         words += ["network=host"] if self.network else []
         words += [f"way={self.way}"] if self.way else []
         words += [f"memory={self.memory}"] if self.memory else []
+        words += [f"root={self.root}"] if self.root else []
         return ",".join(words)
 
 
@@ -55,7 +58,7 @@ def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise InputError(f"--isolation {text!r} names no kind", _EXAMPLE)
     volumes: list[str] = []
-    network, way, memory = False, "", 0
+    network, way, memory, root = False, "", 0, ""
     for option in options:
         name, _, value = option.partition("=")
         if name == "volume" and value:
@@ -66,16 +69,26 @@ def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
             way = value
         elif name == "memory" and (match := re.fullmatch(r"([1-9]\d*)([KMG]?)", value)):
             memory = int(match[1]) * _SIZES[match[2]]
+        elif name == "root" and value:
+            root = _image(value, folder or Path.cwd())
         else:
             raise InputError(
                 f"--isolation {kind}: {option!r} is no option",
-                "the options are: volume=DIR, volume=DIR:ro, network=host, way=NAME, memory=2G",
+                "the options are: volume=DIR, volume=DIR:ro, network=host, way=NAME, memory=2G, root=IMAGE",
             )
     if kind == PROCESS:
         if options:
             raise InputError(f"--isolation {text}: a plain process sees all of the system", "leave out its options")
         return None
-    return Isolation(kind, tuple(volumes), network, way, memory)
+    return Isolation(kind, tuple(volumes), network, way, memory, root)
+
+
+def _image(text: str, folder: Path) -> str:
+    whole = (folder / text).resolve()
+    if not whole.is_file():
+        why = "is no file" if whole.exists() else "is not there"
+        raise InputError(f"--isolation: the image {text} {why}", "name a file with an ext4 or erofs file system in it")
+    return str(whole)
 
 
 def _volume(text: str, folder: Path) -> str:

@@ -41,6 +41,7 @@ class State:
     starts: int
     instances: int
     first: Any
+    root: str = ""
     seconds: float = 0.0
     wrong: str = ""
     startups: list[float] = field(default_factory=list)
@@ -58,7 +59,8 @@ def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -
     kind = kind_of(point["contender"])
     knobs = [f"{name}={point[name]}" for name in _KNOBS if name in point]
     starts, instances = int(point["starts"]), int(point["instances"])
-    return State(kind, way_of(kind), knobs, starts, instances, inputs["first"])
+    root = str(Path(point["root"]).resolve()) if kind.mapped and "root" in point else ""
+    return State(kind, way_of(kind), knobs, starts, instances, inputs["first"], root)
 
 
 def prepared(state: State, program: str) -> Prepared:
@@ -122,5 +124,9 @@ def metrics(state: State) -> dict[str, float]:
     while count <= state.instances:
         seen = at_once(lambda: prepared(state, sleep), [sleep, "1000"], count)
         found |= {f"{name}_{count}_bytes": value for name, value in seen.items()}
+        if state.root:
+            # by its name: the image's own, not this system's
+            seen = at_once(lambda: prepared_once(state.kind, state.way, "", root=state.root), ["sleep", "1000"], count)
+            found |= {f"mapped_{name}_{count}_bytes": value for name, value in seen.items()}
         count *= 2
     return found

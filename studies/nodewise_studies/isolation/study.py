@@ -2,11 +2,13 @@
 """What isolation costs: the same kernel as a plain process, in containers and in virtual machines."""
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nodewise.base.units import format_bytes, format_seconds
+from nodewise.isolation.image import read_image
 from nodewise.isolation.kind import all_kinds
 from nodewise.studies.contract import Knob, Published, Study
 
@@ -18,6 +20,8 @@ _VERDICTS = (
     ("virtual machine", "slow", "a kernel of its own", "lower"),
     ("light virtual machine", "as a container", "a kernel of its own", "2 to 3 % lower"),
 )
+#: Metrics of guests whose root is mapped begin so.
+_MAPPED = "mapped_"
 #: For tests, of which none is about starts.
 _ONCE = {"starts": "1", "instances": "1"}
 _AS_PUBLISHED = {"runc": "container", "crun": "container", "vm": "virtual machine", "microvm": "light virtual machine"}
@@ -41,7 +45,9 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 def select(point: Mapping[str, str]) -> Collection[str]:
-    """The kinds that are asked for, beside the plain process; all without."""
+    """The kinds that are asked for, beside the plain process; all without. Raises InputError for a root that is no image."""
+    if point.get("root"):
+        read_image(Path(point["root"]))
     asked = [word for word in point.get("kinds", "").split(",") if word]
     return [name for name in ("alone", *all_kinds()) if not asked or name in ("alone", "process", *asked)]
 
@@ -60,7 +66,7 @@ def report(result: Mapping[str, Any]) -> Sequence[str]:
     lines += [_line(row, counts) for row in rows]
     if any(row["for_scale"] for row in rows):
         lines.append("* emulated: its times mean nothing, and it is not ranked")
-    shares = [_shares(row, counts[-1]) for row in rows if counts]
+    shares = [_shares(row, counts[-1], prefix) for row in rows if counts for prefix in ("", _MAPPED)]
     return [*lines, *filter(None, shares), "", *_published(rows)]
 
 
@@ -87,14 +93,16 @@ def _slower(row: Mapping[str, Any]) -> str:
     return f"{100 * (1 / against['ratio'] - 1):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _shares(row: Mapping[str, Any], count: int) -> str:
+def _shares(row: Mapping[str, Any], count: int, prefix: str) -> str:
+    """What of each instance's memory is whose; of one whose root is mapped with its PSS, which stands in no column."""
     metrics = row["metrics"]
     parts = [
         f"{name} {format_bytes(round(metrics[key]))}"
-        for name in ("private", "shared", "ksm")
-        if (key := f"{name}_{count}_bytes") in metrics
+        for name in (*(["pss"] if prefix else []), "private", "shared", "ksm")
+        if (key := f"{prefix}{name}_{count}_bytes") in metrics
     ]
-    return f"{row['contender']:<10}each of {count}: {', '.join(parts)}" if parts else ""
+    how = ", root mapped" if prefix else ""
+    return f"{row['contender']:<10}each of {count}{how}: {', '.join(parts)}" if parts else ""
 
 
 def _published(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -124,6 +132,7 @@ STUDY = Study(
         Knob("kib", "KiB of the array that memory passes over", "65536", quick="1024"),
         Knob("starts", "of each kind and run, for p50 and p99", "20", quick="3", most=10000),
         Knob("instances", "at a time at most: 1, 2, 4 …", "4", quick="2", most=4096),
+        Knob("root", "an image that has sleep: guests are measured with their root mapped from it, too", "", text=True),
         Knob("kinds", "those that are measured, separated by commas (default: all)", "", text=True),
     ),
     default_variant="process",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nodewise.base.errors import UnavailableError
+from nodewise.base.errors import InputError, UnavailableError
 from nodewise.isolation.kind import kind_of
 from nodewise.isolation.probe import working_way
 from nodewise_studies.isolation import instances, isolated
@@ -72,7 +72,21 @@ def test_the_table_says_start_slowdown_memory_and_what_was_published() -> None:
     assert "PSS of 1" in text and "PSS of 2" in text and "each of 2: private 1 MiB" in text
     assert "light virtual machine: starts as a container, a kernel of its own, speed 2 to 3 % lower | microvm" in text
     assert "virtual machine: starts slow, a kernel of its own, speed lower | it does not work here" in text
+    assert "root mapped" not in text
     assert report({"rows": [], "point": {"kernel": "compute"}}) == []
+
+
+def test_the_memory_of_guests_with_a_mapped_root_stands_beside() -> None:
+    row = _row("microvm", None, for_scale=True)
+    row["metrics"] |= {"mapped_pss_2_bytes": 2097152.0, "mapped_private_2_bytes": 1048576.0}
+    text = "\n".join(report({"rows": [_row("process", None), row], "point": {"kernel": "compute"}}))
+    assert "microvm   each of 2, root mapped: pss 2 MiB, private 1 MiB" in text
+    assert text.count("root mapped") == 1
+
+
+def test_a_root_that_is_no_image_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        select({"root": str(tmp_path / "gone.img")})
 
 
 @pytest.mark.parametrize("name", ["process", "bwrap", "runc", "gvisor"])

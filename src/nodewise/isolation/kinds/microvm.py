@@ -21,4 +21,5 @@ KIND = Kind(
     _start,
     WAYS,
     guest=True,
+    mapped=True,
 )

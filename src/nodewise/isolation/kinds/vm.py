@@ -14,5 +14,12 @@ def _start(request: Request) -> Start:
 
 
 KIND = Kind(
-    "vm", "a virtual machine of QEMU (q35)", ("qemu-system-x86_64",), "qemu-system-x86", _start, WAYS, guest=True
+    "vm",
+    "a virtual machine of QEMU (q35)",
+    ("qemu-system-x86_64",),
+    "qemu-system-x86",
+    _start,
+    WAYS,
+    guest=True,
+    mapped=True,
 )
