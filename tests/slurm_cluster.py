@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Slurm cluster of four nodes on this machine: a controller, four slurmd and their own munged, in a namespace of their own.
 
+Each node calls itself by its own name (a UTS namespace), so that programs see on which one they run.
+
 All of them end with the process that started them, whatever ends it: they are children of the first process of a PID
 namespace, and the kernel kills what is in it. Nothing lies outside the cluster's folder, and no service of the system is touched.
 """
@@ -57,13 +59,14 @@ PartitionName=p Nodes=n[1-4] Default=YES MaxTime=INFINITE State=UP OverSubscribe
 #: The first process of the namespace: it starts the others, and takes up those whose parents have gone.
 _INIT = """
 cd {folder}
+mount --bind hosts /etc/hosts
 munged --foreground --force --num-threads=2 --key-file=munge/key --socket={folder}/munge/socket \
     --pid-file={folder}/munge/pid --log-file={folder}/munge/log --seed-file={folder}/munge/seed &
 while [ ! -S munge/socket ]; do sleep 0.02; done
 slurmctld -D -f {folder}/slurm.conf &
 for node in n1 n2 n3 n4; do
     while :; do
-        slurmd -D -N $node -f {folder}/slurm.conf
+        unshare --uts sh -c 'hostname $0 && exec slurmd -D -N $0 -f {folder}/slurm.conf' $node
         while [ ! -e start-$node ]; do sleep 0.1; done
         rm start-$node
     done &
@@ -161,6 +164,8 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
         (folder / "munge/key").write_bytes(os.urandom(1024))
         (folder / "munge/key").chmod(0o400)
         names = {"folder": folder, "host": os.uname().nodename.split(".")[0], "ports": _free_ports(5)}
+        # PMIx looks for the address of a node
+        (folder / "hosts").write_text(Path("/etc/hosts").read_text() + f"127.0.0.1 {' '.join(NODES)}\n")
         (folder / "slurm.conf").write_text(_CONFIG.format(**names, cpus=len(os.sched_getaffinity(0))))
         cluster = SlurmCluster(folder)
         namespace = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,10 +59,14 @@ class JobLauncher(LocalLauncher):
             return super().run(replace(setting, command=words, env=env), timeout_s=timeout_s)
 
     def _shared(self, setting: Setting) -> Path | None:
-        """A directory that all of a job's nodes see; None where there is one node, and any does."""
-        alone = setting.ranks_per_node in (0, setting.ranks) and os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
-        alone = alone and not names_others(setting.command[: setting.program_at], self._options.cwd)
-        return None if alone and setting.launcher != "aprun" else Path(self._options.cwd or ".").absolute()
+        """A directory that all of a job's nodes see; None where there is this node alone, and any does."""
+        environment = setting.environment(self._inherited)
+        # who is in a job's shell need not be on a node of it
+        away = "SLURM_JOB_ID" in environment and "SLURMD_NODENAME" not in environment
+        alone = setting.ranks_per_node in (0, setting.ranks) and environment.get("SLURM_JOB_NUM_NODES", "1") == "1"
+        alone = alone and not away and not names_others(setting.command[: setting.program_at], self._options.cwd)
+        elsewhere = setting.launcher == "aprun" or (setting.launcher == "slurm" and "SLURM_JOB_ID" not in environment)
+        return None if alone and not elsewhere else Path(self._options.cwd or ".").absolute()
 
     def _reported(self, reply: dict[str, Any]) -> Reported:
         if self._job is None:

@@ -218,7 +218,7 @@ class Options:
         ranked = self._holding.ranked
         if name == "threads":
             ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
-            now = self._holding.threads_now or max(1, self._machine.parallelism // ranks)
+            now = self._holding.threads_now or max(1, self._holding.parallelism // ranks)
             axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
             axis = _only(axis, ("default", "never"))
@@ -231,8 +231,8 @@ class Options:
                 "the axis ranks needs a command that starts ranks",
                 "write it such as: tune --axes ranks -- mpirun -n 4 ./app",
             )
-        processors = len(self._machine.allowed)
-        cores = len(self._machine.allowed_cores)
+        processors = self._holding.processors
+        cores = min(processors, len(self._machine.allowed_cores))
         sockets = len({c.socket for c in self._machine.allowed_cores})
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
         parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
@@ -316,7 +316,7 @@ class Options:
         if point == self._default:
             return True
         ranks, threads = self._holding.shape(point)
-        if self._holding.ranked is not None and self._holding.on_node(ranks) * threads > len(self._machine.allowed):
+        if self._holding.ranked is not None and self._holding.on_node(ranks) * threads > self._holding.processors:
             return False
         if not self._holding.fits(point):
             return False
