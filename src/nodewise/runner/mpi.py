@@ -18,6 +18,8 @@ from nodewise.runner.program import find_on_path, inspect_program, libraries_of
 
 _ASK_S = 20.0
 _PROBE_S = 60.0
+#: What an MPI says that finds no job of its own, as Open MPI does by another interface than PMIx.
+_NO_JOB = re.compile(r"not built with SLURM's PMI|OPAL ERROR: Unreachable|error occurred in MPI_Init")
 #: How much of a script is looked through.
 _MOST_BYTES = 1 << 20
 #: What mpi4py itself is asked, by the interpreter that the program has.
@@ -184,7 +186,12 @@ class Checked:
         if not sizes and (kind := re.search(r"Invalid MPI type '([^']*)'", printed)):
             raise InputError(
                 f"{command[0]} cannot start ranks as its --mpi={kind[1]} says: it has none of that name that works here",
-                f"name another: --env SLURM_MPI_TYPE={_kind_for(library)}{_kinds_there(command[0], environment)}",
+                f"name another: {_kind_said(command[:at], library)}{_kinds_there(command[0], environment)}",
+            )
+        if not sizes and family.name == "srun" and _NO_JOB.search(printed):
+            raise InputError(
+                f"{command[at]} is of {library.family or 'an MPI'} ({library.name}), which cannot begin by the interface that {command[0]} starts it by",
+                f"name what its MPI speaks: {_kind_said(command[:at], library)}{_kinds_there(command[0], environment)}",
             )
         if not sizes and re.search(r"not enough slots|More processors requested than permitted", printed):
             raise InputError(
@@ -261,7 +268,7 @@ def _mismatch(
                 what, f"build it with the MPI that {command[0]} starts, or start it by the launcher of its own"
             )
         there = _kinds_there(command[0], environment)
-        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={_kind_for(library)}{there}")
+        return InputError(what, f"name what its MPI speaks: {_kind_said(command[:at], library)}{there}")
     if not library.family and family.file:
         return InputError(
             what,
@@ -279,6 +286,14 @@ def _mismatch(
 def _kind_for(library: Library) -> str:
     """By which interface Slurm starts the programs of an MPI library."""
     return "pmix" if library.family == "Open MPI" else "pmi2"
+
+
+def _kind_said(head: Sequence[str], library: Library) -> str:
+    """How srun is told of that interface: an option on its line counts before the variable."""
+    kind = _kind_for(library)
+    if not any(word.partition("=")[0] == "--mpi" for word in head):
+        return f"--env SLURM_MPI_TYPE={kind}"
+    return f"--mpi={kind} in the place of its --mpi"
 
 
 def _kinds_there(srun: str, environment: Mapping[str, str]) -> str:
