@@ -210,7 +210,9 @@ def test_a_wrong_mpi_is_named_before_the_first_run(allocation: Allocation, tmp_p
     assert "none" in wrong.value.hint.partition("has ")[2].split(", ")
     with pytest.raises(InputError, match="--mpi=unheard says") as unheard:
         allocation.run(srun(mpi, 2, kind="unheard"))
-    assert unheard.value.hint is not None and "--mpi=pmi2 in the place of its --mpi; this srun has " in unheard.value.hint
+    assert (
+        unheard.value.hint is not None and "--mpi=pmi2 in the place of its --mpi; this srun has " in unheard.value.hint
+    )
     # of what is typed and what a variable says the former counts
     with pytest.raises(InputError, match="2 programs of one rank each") as by_variable:
         allocation.run(replace(srun(mpi, 2, kind=""), env={"SLURM_MPI_TYPE": "none"}))

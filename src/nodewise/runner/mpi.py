@@ -179,7 +179,7 @@ class Checked:
     ) -> None:
         """Start the same ranks of a program that says how many there are."""
         words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
-        printed = _asked(words, environment, cwd)
+        printed = asked(words, environment, cwd)
         sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", printed)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
@@ -217,14 +217,14 @@ def _check_root(launcher: Path, family: Family | None, head: Sequence[str], envi
     if family is not families()["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
         return
     # a site's own script of that name may allow it
-    if "attempt to run as root" in _asked([str(launcher), "-n", "1", "true"], environment):
+    if "attempt to run as root" in asked([str(launcher), "-n", "1", "true"], environment):
         raise InputError(
             f"{launcher.name} is of Open MPI, which starts nothing for root",
             "run as another user, or allow it: --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
         )
 
 
-def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
+def asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
     """All that a short command prints; nothing where it cannot be asked: the run itself will then show what is wrong."""
     return "".join(_printed(words, _PROBE_S, environment, cwd))
 
@@ -304,5 +304,5 @@ def _kinds_there(srun: str, environment: Mapping[str, str]) -> str:
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
     """What `srun --mpi=list` names."""
-    printed = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    printed = asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
     return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", printed, re.MULTILINE))
