@@ -80,30 +80,28 @@ def refitted(words: Sequence[str], ranks: int, each: int) -> list[str]:
     """A launcher's words for `each` of its ranks on a node: what they say of that, and srun's number of nodes, is written anew."""
     slurm = _is_slurm(words)
     nodes = str(math.ceil(ranks / each))
+    counted = ("-N", "--nodes") if slurm else ("-N", "--N")
+    number = {name: nodes if slurm else str(each) for name in counted} | dict.fromkeys(_EACH, str(each))
     found: list[str] = []
-    value = ""
+    following = ""
     for word in words:
         name, sign, said = word.partition("=")
-        joined = re.match(r"-N(?=\d)", word)
-        if value:
-            word, value = value, ""
+        if following:
+            found.append(following)
+            following = ""
         elif word in ("-pernode", "--pernode"):
-            word, value = "-npernode", ""
-            found.append(word)
-            word = str(each)
-        elif name in ("-N", "--nodes") if slurm else name in ("-N", "--N"):
-            value = nodes if slurm else str(each)
-        elif name in _EACH:
-            value = str(each)
-        elif joined:
-            word = f"-N{nodes if slurm else each}"
+            found += ["-npernode", str(each)]
+        elif name in number:
+            found.append(f"{name}={number[name]}" if sign else name)
+            following = "" if sign else number[name]
+        elif re.fullmatch(r"-N\d+", word):
+            found.append(f"-N{number['-N']}")
         elif name in ("--map-by", "-map-by") and sign:
-            word = f"{name}={_PPR.sub(f'ppr:{each}:node', said)}"
+            found.append(f"{name}={_PPR.sub(f'ppr:{each}:node', said)}")
         elif found and found[-1] in ("--map-by", "-map-by"):
-            word = _PPR.sub(f"ppr:{each}:node", word)
-        if value and sign:
-            word, value = f"{name}={value}", ""
-        found.append(word)
+            found.append(_PPR.sub(f"ppr:{each}:node", word))
+        else:
+            found.append(word)
     return found if not slurm or _nodes_said(words) else [*found, f"--nodes={nodes}"]
 
 

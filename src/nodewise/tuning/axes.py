@@ -179,7 +179,7 @@ class Options:
             elif name == "flags" and not self._wanted.build:
                 raise InputError("the axis flags needs to know how to build", "give --build 'cc {flags} -o app app.c'")
             elif name not in (*parameters, *self._wanted.variables, *AXES):
-                raise InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
+                raise self._unknown(name)
         for name in {*parameters, *self._wanted.variables} & {*AXES} - {"flags"}:
             raise InputError(
                 f"{name} is an axis of nodewise's own",
@@ -196,6 +196,14 @@ class Options:
         for name, values in self._wanted.variables.items():
             found[name] = environment_option(name, values, self._environment)
         return list(found.values())
+
+    def _unknown(self, name: str) -> InputError:
+        if name in ("ranks_per_node", "ranks-per-node"):
+            return InputError(
+                f"{name} is no axis: ranks are dealt out over the nodes of the command, as many on each",
+                "name --axes ranks, and say how many nodes there are: --ranks-per-node, or -N of srun",
+            )
+        return InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
 
     def _check_filled(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """Raises InputError where a word of the command has the form of a parameter, and others are given but not this one."""
