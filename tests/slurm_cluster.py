@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,17 @@ class SlurmCluster:
             if marker.encode() in text.replace(b"\0", b" "):
                 found.append(int(entry.name))
         return found
+
+    def lose_node(self, node: str) -> None:
+        """End a node at once, as its power does: its daemon and all that it has started."""
+        own = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                variables = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdecimal() else []
+                words = (entry / "cmdline").read_bytes().split(b"\0") if own in variables else []
+                daemon = words[:4] == [b"slurmd", b"-D", b"-N", node.encode()]
+                if daemon or (words and f"SLURMD_NODENAME={node}".encode() in variables):
+                    os.kill(int(entry.name), signal.SIGKILL)
 
     def start_node(self, node: str) -> None:
         """Start the daemon of a node again that has ended."""
