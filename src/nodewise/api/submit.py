@@ -15,6 +15,7 @@ from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Va
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.files import no_room
+from nodewise.experiments.first_run import check_runs
 from nodewise.jobs.submission import (
     LOG,
     SUBMIT,
@@ -206,6 +207,7 @@ def submit(
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
     run = choose_run(**how)
     check_starts(words_of(command), run, build)
+    check_runs(max_runs)
     sbatch = with_nodes(sbatch, [words_of(command)], run)
     line = tune_line(words_of(command), run.how, **given, same_output=same_output, tolerance=tolerance)
     if not line:

@@ -139,10 +139,13 @@ def _check(name: str, params: dict[str, Any], sbatch: str) -> str:
     from nodewise.api.submit import check_starts, with_nodes
     from nodewise.base.words import split_words
     from nodewise.experiments.contenders import needs_shell
+    from nodewise.experiments.first_run import check_runs
     from nodewise.studies.discovery import find_study
 
     if name == "study" and params["name"]:
         find_study(params["name"])
+    if name == "tune":
+        check_runs(params["max_runs"])
     if "command_words" in params and not params["command_words"]:
         raise InputError(f"there is no command to {name}", f"name it: nodewise submit {name} -- ./app")
     commands = [params["command_words"]] if "command_words" in params else []
