@@ -30,10 +30,12 @@ _SHOWN = 300
 
 
 def stands_still(sample: Sample, seen: Sequence[Seen], ranks: int) -> bool:
-    """Whether a run failed before all of its ranks had begun, and none of them failed by itself."""
-    if sample.ok or len(seen) >= ranks or any(one.failure for one in seen):
+    """Whether a run failed as ranks had not begun, or were lost with what reports them, and none of them failed by itself."""
+    if sample.ok or any(one.failure for one in seen):
         return False
-    return sample.cut_off or _GONE.search(sample.output) is not None
+    if sample.cut_off or len(seen) < ranks:
+        return len(seen) < ranks and (sample.cut_off or _GONE.search(sample.output) is not None)
+    return not all(one.line.get("ended", False) for one in seen)
 
 
 def wait_for_start(head: Sequence[str], ranks: int, environment: Mapping[str, str], cwd: Path | None) -> bool:
