@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Slurm cluster of four nodes on this machine: a controller, four slurmd and their own munged, in a namespace of their own.
 
+Each node calls itself by its own name (a UTS namespace), so that programs see on which one they run.
+
 All of them end with the process that started them, whatever ends it: they are children of the first process of a PID
 namespace, and the kernel kills what is in it. Nothing lies outside the cluster's folder, and no service of the system is touched.
 """
@@ -9,12 +11,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -57,13 +60,14 @@ PartitionName=p Nodes=n[1-4] Default=YES MaxTime=INFINITE State=UP OverSubscribe
 #: The first process of the namespace: it starts the others, and takes up those whose parents have gone.
 _INIT = """
 cd {folder}
+mount --bind hosts /etc/hosts
 munged --foreground --force --num-threads=2 --key-file=munge/key --socket={folder}/munge/socket \
     --pid-file={folder}/munge/pid --log-file={folder}/munge/log --seed-file={folder}/munge/seed &
 while [ ! -S munge/socket ]; do sleep 0.02; done
 slurmctld -D -f {folder}/slurm.conf &
 for node in n1 n2 n3 n4; do
     while :; do
-        slurmd -D -N $node -f {folder}/slurm.conf
+        unshare --uts sh -c 'hostname $0 && exec slurmd -D -N $0 -f {folder}/slurm.conf' $node
         while [ ! -e start-$node ]; do sleep 0.1; done
         rm start-$node
     done &
@@ -117,6 +121,17 @@ class SlurmCluster:
                 found.append(int(entry.name))
         return found
 
+    def lose_node(self, node: str) -> None:
+        """End a node at once, as its power does: its daemon and all that it has started."""
+        own = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                variables = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdecimal() else []
+                words = (entry / "cmdline").read_bytes().split(b"\0") if own in variables else []
+                daemon = words[:4] == [b"slurmd", b"-D", b"-N", node.encode()]
+                if daemon or (words and f"SLURMD_NODENAME={node}".encode() in variables):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
     def start_node(self, node: str) -> None:
         """Start the daemon of a node again that has ended."""
         (self.folder / f"start-{node}").touch()
@@ -161,6 +176,8 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
         (folder / "munge/key").write_bytes(os.urandom(1024))
         (folder / "munge/key").chmod(0o400)
         names = {"folder": folder, "host": os.uname().nodename.split(".")[0], "ports": _free_ports(5)}
+        # PMIx looks for the address of a node
+        (folder / "hosts").write_text(Path("/etc/hosts").read_text() + f"127.0.0.1 {' '.join(NODES)}\n")
         (folder / "slurm.conf").write_text(_CONFIG.format(**names, cpus=len(os.sched_getaffinity(0))))
         cluster = SlurmCluster(folder)
         namespace = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]

@@ -163,6 +163,48 @@ def test_a_batch_system_is_asked_for_what_the_start_takes(form: str, plain: list
     assert directives(make(Kept(placed, HERE, "/")), MARKS[form][0]) == bound
 
 
+@pytest.mark.parametrize(
+    ("form", "asked"),
+    [
+        (
+            "slurm",
+            [
+                "--nodes=2",
+                "--ntasks=4",
+                "--ntasks-per-node=2",
+                "--cpus-per-task=1",
+                "--threads-per-core=1",
+                "--exclusive",
+            ],
+        ),
+        ("pbs", ["-j oe", "-l select=2:ncpus=2:mpiprocs=2:ompthreads=1", "-l place=scatter:excl"]),
+        ("pbs-alps", ["-j oe", "-l mppwidth=4,mppnppn=2,mppdepth=1"]),
+        ("lsf", ["-o app.%J.out", "-n 4", '-R "span[ptile=2] affinity[core(1)]"', "-x"]),
+    ],
+)
+def test_ranks_over_nodes_get_all_of_them(form: str, asked: list[str]) -> None:
+    setting = Setting(
+        ("srun", "-n", "4", "-N", "2", "./app"), {"threads": 1}, places=((0,), (2,)), ranks=4, ranks_per_node=2
+    )
+    text = all_forms()[form].make(Kept(setting, HERE, "/"))
+    assert directives(text, {**MARKS, "slurm": ("#SBATCH ", "")}[form][0])[1:] == asked
+    if form == "slurm":
+        assert "--nodes=2 --ntasks=4 --ntasks-per-node=2 --whole --cpu-bind=map_cpu:0,2" in text.splitlines()[-1]
+    if form == "pbs-alps":
+        assert text.splitlines()[-1].startswith("exec aprun -n 4 -N 2 -d 1 ")
+
+
+def test_a_rank_over_nodes_finds_its_number_on_its_own(tmp_path: Path, stand_ins: Path) -> None:
+    wrapper = tuple(rank_wrapper(HERE, Job(1, 2).placement("compact", [[(0,)], [(1,)]]), tmp_path / "launch"))
+    program = ("sh", "-c", 'printf %s "$OMP_PLACES" > "$RECORDS/$ALPS_APP_PE"')
+    command = ("aprun", "-n", "4", "-N", "2", *wrapper, *program)
+    setting = Setting(command, {"threads": 1}, places=((0,), (1,)), ranks=4, ranks_per_node=2)
+    script = tmp_path / "job"
+    write_script("pbs-alps", Kept(setting, HERE, str(tmp_path), Start(env={"RECORDS": str(tmp_path)})), script)
+    assert ran(script, stand_ins, "dash").returncode == 0
+    assert [(tmp_path / str(rank)).read_text() for rank in range(4)] == ["{0}", "{1}", "{0}", "{1}"]
+
+
 def test_what_holds_a_single_process_is_of_the_compute_node(tmp_path: Path) -> None:
     text = all_forms()["pbs-alps"].make(Kept(Setting(("./app",), mask=(0, 2)), HERE, "/"))
     assert text.splitlines()[-1] == "exec aprun -n 1 -N 1 -d 2 -j 1 -cc none taskset -c 0,2 ./app"

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import nodewise as public
+from nodewise.api.options import choose_run
+from nodewise.api.submit import with_nodes
 from nodewise.base.errors import InputError
 from nodewise.jobs.submission import JOB, LOG, Array, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
@@ -336,6 +338,58 @@ def test_a_job_of_a_real_slurm_decides_as_undisturbed_after_twenty_requeues_and_
     every_run_once(tmp_path / "x")
     assert decided(tmp_path / "x") == decided(alone / "x")
     assert cluster.processes(str(tmp_path / "program")) == []
+
+
+@pytest.mark.long
+def test_a_tune_over_nodes_goes_on_where_one_of_them_is_lost(cluster: SlurmCluster, tmp_path: Path) -> None:
+    program = tmp_path / "my program"
+    program.write_text("#!/bin/sh\nsleep 0.1\n")
+    program.chmod(0o755)
+    each = min(2, len(os.sched_getaffinity(0)))
+    words = ("--launcher", "srun", "--ranks", str(2 * each), "--ranks-per-node", str(each), "--axes", "placement")
+    bounds = ("--accept-disturbed", "--max-runs", "24", "--budget", "5min", "--out", "x")
+    done = nodewise(tmp_path, "tune", "--submit", *words, *bounds, "--", str(program), env=cluster.environment)
+    assert done.returncode == 0, done.stderr
+    number = json.loads((tmp_path / "x" / JOB).read_text())["id"]
+    samples, log = tmp_path / "x/samples.jsonl", tmp_path / "x" / LOG
+
+    def asked(what: str) -> str:
+        return cluster.ask("squeue", "-h", "-j", str(number), "-o", what).stdout.strip()
+
+    def until(ready: Callable[[], bool]) -> None:
+        end = time.monotonic() + 150
+        while not ready():
+            assert time.monotonic() < end, log.read_text() if log.exists() else "no job began"
+            time.sleep(0.1)
+
+    until(lambda: samples.exists() and samples.read_text().count("\n") >= 4)
+    assert asked("%D") == "2"
+    lost = max(rank.host for rank in read_experiment(tmp_path / "x").records[0].sample.ranks)
+    cluster.lose_node(lost)
+    until(lambda: asked("%T") == "")
+    assert (tmp_path / "x/verdict.json").exists(), log.read_text()
+    every_run_once(tmp_path / "x")
+    hosts = [
+        tuple(sorted(Counter(p.host for p in r.sample.ranks).items())) for r in read_experiment(tmp_path / "x").records
+    ]
+    # other nodes, and as many ranks on each
+    assert len(set(hosts)) == 2 and all([count for _, count in found] == [each, each] for found in hosts)
+    assert cluster.processes(str(program)) == []
+    cluster.start_node(lost)
+    cluster.wait_idle()
+
+
+def test_a_job_has_as_many_nodes_as_its_ranks_take() -> None:
+    run = choose_run()
+    for options, command, given in (
+        ("partition=long", "srun -n 4 -N 2 ./app", "nodes=2 partition=long"),
+        ("", "srun -n 6 --ntasks-per-node 2 ./app", "nodes=3"),
+        ("", "mpirun -n 4 --map-by ppr:2:node ./app", "nodes=2"),
+        ("nodes=4", "srun -n 4 -N 2 ./app", "nodes=4"),
+        ("", "srun -n 4 ./app", ""),
+        ("time=5", "./app", "time=5"),
+    ):
+        assert with_nodes(options, [command.split()], run) == given
 
 
 def test_python_hands_in_the_same_job(here: Path) -> None:

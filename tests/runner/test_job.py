@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.base.errors import ProgramError
 from nodewise.base.processors import parse_processors
 from nodewise.machine.sources import load_machine
 from nodewise.runner.job import JobLauncher
@@ -241,3 +242,61 @@ def test_a_program_that_is_not_there_is_said_by_its_rank(tmp_path: Path) -> None
     (tmp_path / "app").unlink()
     sample = run(setting)
     assert sample.error is not None and "cannot be started: No such file or directory" in sample.error
+
+
+#: Starts its program as often as it is told to, after `-n`; says what is in `broken`, line by line, once each, instead of that.
+SRUN = """#!/bin/sh
+[ "$1" != --version ] || { echo slurm 22.05; exit; }
+cd "$(dirname "$0")"
+echo "$*" >> asked
+if [ -s broken ]; then
+    said=$(head -n 1 broken)
+    sed -i 1d broken
+    case $said in
+    sleep*) $said ;;
+    *) echo "srun: error: $said" >&2 ;;
+    esac
+    exit 1
+fi
+n=$2; shift 2
+i=0
+while [ $i -lt $n ]; do SLURM_PROCID=$i "$@" & i=$((i + 1)); done
+wait
+"""
+
+
+def by_srun(folder: Path, *broken: str) -> Setting:
+    for name, text in (("srun", SRUN), ("app", "#!/bin/sh\nsleep 0.01\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / "broken").write_text("".join(f"{line}\n" for line in broken))
+    return with_ranks(Setting((str(folder / "srun"), "-n", "2", str(folder / "app"))))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ("Task launch for StepId=3.1 failed on node n2: Communication connection failure", "Node failure on n2"),
+        ("sleep 1", "Unable to create step for job 3: Job/step already completing or completed"),
+    ],
+)
+def test_a_run_that_a_node_kept_from_beginning_is_made_again(tmp_path: Path, broken: tuple[str, ...]) -> None:
+    sample = run(by_srun(tmp_path, *broken), RunOptions(cwd=tmp_path), timeout_s=0.5)
+    assert sample.error is None and [rank.rank for rank in sample.ranks] == [0, 1]
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert len(asked) == 4 and "echo nodewise-started" in asked[1] and asked[0].split()[2:4] != asked[3].split()[2:4]
+    assert not list(tmp_path.glob("nodewise-ranks-*"))
+
+
+def test_what_is_said_otherwise_is_no_nodes_fault(tmp_path: Path) -> None:
+    refused = "Unable to create step for job 3: More processors requested than permitted"
+    sample = run(by_srun(tmp_path, refused), RunOptions(cwd=tmp_path))
+    assert sample.error is not None and "exit code 1" in sample.error and not sample.ranks
+    assert len((tmp_path / "asked").read_text().splitlines()) == 1
+
+
+def test_a_job_that_is_over_ends_the_experiment(tmp_path: Path) -> None:
+    gone = "Unable to confirm allocation for job 3: Invalid job id specified"
+    with pytest.raises(ProgramError, match="starts no ranks any more: srun: error: Unable to confirm") as ended:
+        run(by_srun(tmp_path, "Node failure on n2", gone), RunOptions(cwd=tmp_path))
+    assert ended.value.hint is not None and "finished runs are kept" in ended.value.hint

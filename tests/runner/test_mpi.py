@@ -92,7 +92,7 @@ def test_the_words_of_each_launcher(tmp_path: Path) -> None:
     assert start_words("openmpi", 4, 2, path) == ("mpirun", "-n", "4", "--map-by", "ppr:2:node")
     assert start_words("intelmpi", 4, 0, path) == ("mpiexec.hydra", "-n", "4")
     assert start_words("mpich", 4, 2, path) == ("mpiexec.mpich", "-n", "4", "-ppn", "2")
-    assert start_words("srun", 4, 2, path) == ("srun", "-n", "4", "--ntasks-per-node", "2")
+    assert start_words("srun", 4, 2, path) == ("srun", "-n", "4", "--nodes", "2", "--ntasks-per-node", "2")
     for name, words in (("openmpi", 2), ("mpich", 2), ("srun", 2)):
         assert read_per_node(start_words(name, 4, words, path)) == 2
     stand_in(tmp_path / "mpirun.openmpi", "openmpi")

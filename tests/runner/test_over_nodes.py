@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.runner.over_nodes import names_others, ranks_on_node, read_per_node
+from nodewise.runner.over_nodes import names_others, processors_of_job, ranks_on_node, read_per_node, refitted
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,11 @@ def test_ranks_per_node_are_read(line: str, each: int) -> None:
         ("srun -w n[1-4] -n 8", 8, {}, 2),
         ("srun -w n[1-2],n7 -n 6", 6, {}, 2),
         ("srun -N 1 -w n3 -n 8", 8, {"SLURM_JOB_NUM_NODES": "4"}, 8),
+        # as srun 22.05 does in a job
+        ("srun -n 2 --ntasks-per-node 2", 2, {"SLURM_JOB_NUM_NODES": "2"}, 1),
+        ("srun -n 4 --ntasks-per-node 4", 4, {"SLURM_JOB_NUM_NODES": "2"}, 2),
+        ("srun -n 2 -w n1", 2, {"SLURM_JOB_NUM_NODES": "2"}, 1),
+        ("srun -n 4 --ntasks-per-node 2", 4, {}, 2),
     ],
 )
 def test_how_many_ranks_the_fullest_node_gets(
@@ -56,6 +61,31 @@ def test_how_many_ranks_the_fullest_node_gets(
 ) -> None:
     (tmp_path / "hosts").write_text("a slots=4\n# b\nb slots=4\n")
     assert ranks_on_node(line.split(), ranks, environment, tmp_path) == most
+
+
+@pytest.mark.parametrize(
+    ("line", "ranks", "each", "fitted"),
+    [
+        ("srun -n 2 --ntasks-per-node 4", 2, 2, "srun -n 2 --ntasks-per-node 2 --nodes=1"),
+        ("srun -N 4 -n 6 --ntasks-per-node=8", 6, 2, "srun -N 3 -n 6 --ntasks-per-node=2"),
+        ("srun -N4 --mpi pmix -n 6", 6, 3, "srun -N2 --mpi pmix -n 6"),
+        ("srun --nodes=4 -n 4 -w a,b", 4, 4, "srun --nodes=1 -n 4 -w a,b"),
+        ("mpirun -n 6 --map-by ppr:2:node:pe=2", 6, 3, "mpirun -n 6 --map-by ppr:3:node:pe=2"),
+        ("mpirun --map-by=ppr:2:node -n 6", 6, 3, "mpirun --map-by=ppr:3:node -n 6"),
+        ("mpirun -pernode -n 4", 4, 2, "mpirun -npernode 2 -n 4"),
+        ("aprun -n 8 -N 4 -d 2", 8, 2, "aprun -n 8 -N 2 -d 2"),
+        ("mpiexec.hydra -n 8 -ppn 4", 8, 2, "mpiexec.hydra -n 8 -ppn 2"),
+        ("mpirun -n 8", 8, 2, "mpirun -n 8"),
+    ],
+)
+def test_a_line_is_written_for_another_number_on_each_node(line: str, ranks: int, each: int, fitted: str) -> None:
+    assert " ".join(refitted(line.split(), ranks, each)) == fitted
+
+
+def test_the_fewest_processors_that_a_job_has_on_a_node() -> None:
+    for text, number in (("2(x2)", 2), ("8,4(x3),16", 4), ("16", 16), ("", None), ("x", None)):
+        assert processors_of_job({"SLURM_JOB_CPUS_PER_NODE": text}) == number
+    assert processors_of_job({}) is None
 
 
 def test_other_hosts_are_seen(tmp_path: Path) -> None:

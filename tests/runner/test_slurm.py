@@ -8,21 +8,27 @@ import re
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.processors import format_processors
+from nodewise.jobs.script import Kept, write_script
 from nodewise.machine.sources import load_machine
 from nodewise.runner.job import JobLauncher
+from nodewise.runner.launch import launch_of
 from nodewise.runner.launcher import RunOptions
+from nodewise.runner.mpi import start_words
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point
 from nodewise.tuning.axes import Options
-from nodewise.tuning.ranks import with_ranks
+from nodewise.tuning.ranks import read_ranked, with_ranks
 from tests.runner import mpis
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
 
@@ -78,7 +84,7 @@ def allocated(cluster: SlurmCluster, nodes: int, folder: Path, monkeypatch: pyte
 
 
 def srun(mpi: mpis.Mpi, ranks: int, *words: str, kind: str = "pmi2") -> Setting:
-    command = ("srun", "-n", str(ranks), f"--mpi={kind}", str(mpi.program), *words)
+    command = ("srun", "-n", str(ranks), *([f"--mpi={kind}"] if kind else []), str(mpi.program), *words)
     return with_ranks(Setting(command), {"PATH": os.environ["PATH"]})
 
 
@@ -108,25 +114,121 @@ def test_one_layer_binds_the_ranks_of_a_step_and_it_is_read_back(allocation: All
         assert sample.ranks[0].allowed != sample.ranks[1].allowed
 
 
+#: Says for its rank where it is: node, number on it, processors.
+WHERE = """#!/bin/sh
+echo "$SLURM_PROCID $(uname -n) $SLURM_LOCALID $(taskset -cp $$ | sed 's/.*: //')"
+"""
+
+
+def whereabouts(folder: Path) -> Path:
+    """A program of no MPI, with a name that a shell would take apart."""
+    program = folder / "where is it"
+    program.write_text(WHERE)
+    program.chmod(0o755)
+    return program
+
+
+def hosts(sample: Sample) -> dict[str, int]:
+    """How many ranks each node had."""
+    assert sample.error is None, (sample.error, sample.output)
+    return dict(Counter(rank.host for rank in sample.ranks))
+
+
+def test_ranks_per_node_are_held_on_a_job_of_more_nodes(allocation: Allocation, tmp_path: Path) -> None:
+    program = str(whereabouts(tmp_path))
+    environment = allocation.environment
+    for ranks, each, shape in ((1, 1, [1]), (2, 1, [1, 1]), (2, 2, [2])):
+        if each > len(os.sched_getaffinity(0)):
+            continue
+        words = (*start_words("srun", ranks, each, environment), program)
+        assert sorted(hosts(allocation.run(with_ranks(Setting(words), environment))).values()) == shape, words
+    # what scaling over nodes starts: as typed, srun deals the ranks of one node out over both
+    ranked = read_ranked(("srun", "-n", "4", "--ntasks-per-node=2", program))
+    assert ranked is not None
+    typed = hosts(allocation.run(with_ranks(Setting(tuple(ranked.command(2))), environment)))
+    fitted = hosts(allocation.run(with_ranks(Setting(tuple(ranked.command(2, each=2))), environment)))
+    assert sorted(typed.values()) == [1, 1] and list(fitted.values()) == [2]
+
+
+def test_other_numbers_of_ranks_are_on_as_many_nodes_and_bound_on_each(allocation: Allocation, tmp_path: Path) -> None:
+    machine = load_machine()
+    if len(machine.allowed_cores) < 2:
+        pytest.skip("one core: two ranks cannot be distinguished by where they are bound")
+    command = ("srun", "-n", "4", "--nodes", "2", "--ntasks-per-node", "2", str(whereabouts(tmp_path)))
+    environment = allocation.environment
+    options = Options(machine, command, ["ranks", "threads", "placement"], environment, folder=tmp_path / "my launch")
+    assert {2, 4} <= set(options.space.axes[0].values)
+    for ranks in (2, 4):
+        setting = options.setting(Point({"ranks": ranks, "threads": 1, "placement": "compact"}))
+        assert setting.ranks_per_node == ranks // 2 and setting.places is not None
+        sample = allocation.run(setting)
+        nodes = sorted(hosts(sample))
+        assert hosts(sample) == dict.fromkeys(nodes, ranks // 2) and len(nodes) == 2
+        # rank after rank, and each node alike
+        by_node = [[rank.allowed for rank in sample.ranks if rank.host == host] for host in nodes]
+        assert by_node == [list(setting.places)] * 2
+        # the line that is printed starts the same
+        line = launch_of(setting).line()
+        pasted = allocation.cluster.ask("sh", "-c", line, env=environment, cwd=tmp_path)
+        assert pasted.returncode == 0, pasted.stderr
+        found = [line.split() for line in sorted(pasted.stdout.splitlines())]
+        meant = [[str(r.rank), r.host, str(r.rank % (ranks // 2)), format_processors(r.allowed)] for r in sample.ranks]
+        assert found == meant, line
+    # never more than a node of the job has
+    small = {**environment, "SLURM_JOB_CPUS_PER_NODE": "1(x2)"}
+    held = Options(machine, command, ["ranks", "threads"], small, folder=tmp_path)
+    assert not held.space.allowed(Point({"ranks": 2, "threads": 2})) and held.space.allowed(
+        Point({"ranks": 2, "threads": 1})
+    )
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_script_of_ranks_over_nodes_starts_them_so(cluster: SlurmCluster, tmp_path: Path, bound: bool) -> None:
+    machine = load_machine()
+    if len(machine.allowed_cores) < 2:
+        pytest.skip("one core: two ranks cannot be distinguished by where they are bound")
+    command = ("srun", "-n", "4", "--nodes", "2", "--ntasks-per-node", "2", str(whereabouts(tmp_path)))
+    options = Options(machine, command, ["threads", "placement"], cluster.environment, folder=tmp_path / "launch")
+    setting = options.setting(Point({"threads": 1, "placement": "compact"} if bound else {"threads": 1}))
+    script = tmp_path / "job.sbatch"
+    write_script("slurm", Kept(setting, machine, str(tmp_path)), script)
+    done = cluster.ask("sbatch", "--wait", f"--output={tmp_path}/log", str(script), cwd=tmp_path)
+    printed = (tmp_path / "log").read_text()
+    assert done.returncode == 0, (done.stderr, printed)
+    places = [line.split()[:3] for line in sorted(printed.splitlines())]
+    first, second = places[0][1], places[3][1]
+    meant = [["0", first, "0"], ["1", first, "1"], ["2", second, "0"], ["3", second, "1"]]
+    assert first != second and places == meant, script.read_text()
+    if bound:
+        assert setting.places is not None
+        own = [format_processors(place) for place in setting.places]
+        assert [line.split()[3] for line in sorted(printed.splitlines())] == own * 2
+
+
 def test_a_wrong_mpi_is_named_before_the_first_run(allocation: Allocation, tmp_path: Path) -> None:
     mpi = mpis.find("mpich", tmp_path)
     with pytest.raises(InputError, match="2 programs of one rank each, not 2 ranks") as wrong:
         allocation.run(srun(mpi, 2, kind="none"))
-    assert wrong.value.hint is not None and "--env SLURM_MPI_TYPE=pmi2; this srun has " in wrong.value.hint
+    assert wrong.value.hint is not None and "--mpi=pmi2 in the place of its --mpi; this srun has " in wrong.value.hint
     assert "none" in wrong.value.hint.partition("has ")[2].split(", ")
     with pytest.raises(InputError, match="--mpi=unheard says") as unheard:
         allocation.run(srun(mpi, 2, kind="unheard"))
-    assert unheard.value.hint is not None and "--env SLURM_MPI_TYPE=pmi2; this srun has " in unheard.value.hint
+    assert (
+        unheard.value.hint is not None and "--mpi=pmi2 in the place of its --mpi; this srun has " in unheard.value.hint
+    )
+    # of what is typed and what a variable says the former counts
+    with pytest.raises(InputError, match="2 programs of one rank each") as by_variable:
+        allocation.run(replace(srun(mpi, 2, kind=""), env={"SLURM_MPI_TYPE": "none"}))
+    assert by_variable.value.hint is not None and "--env SLURM_MPI_TYPE=pmi2; this" in by_variable.value.hint
 
 
 def test_a_rank_that_dies_or_hangs_is_named_and_nothing_is_left(allocation: Allocation, tmp_path: Path) -> None:
     mpi = mpis.find("mpich", tmp_path)
     died = allocation.run(srun(mpi, 2, "die"))
-    host = os.uname().nodename
-    assert died.error is not None and f"rank 1 on {host} ended with 3: rank 1 is out of luck" in died.error
+    assert died.error is not None and re.search(r"rank 1 on n\d ended with 3: rank 1 is out of luck", died.error)
     assert allocation.left(mpi.program) == []
     hung = allocation.run(srun(mpi, 2, "hang"), timeout_s=1)
-    assert hung.cut_off and hung.error is not None and f"rank 1 on {host}" in hung.error
+    assert hung.cut_off and hung.error is not None and re.search(r"rank 1 on n\d", hung.error)
     assert "had not ended" in hung.error and allocation.left(mpi.program) == []
 
 
@@ -171,9 +273,11 @@ def test_a_node_that_goes_fails_a_run_and_leaves_nothing(
         killer = threading.Thread(target=gone, args=("n2",))
         killer.start()
         began = time.monotonic()
-        sample = allocation.run(setting, timeout_s=40)
+        # where Slurm ends the job for it, so does the experiment
+        with suppress(ProgramError):
+            assert allocation.run(setting, timeout_s=40).error is not None
         killer.join()
-        assert sample.error is not None and time.monotonic() - began < 60
+        assert time.monotonic() - began < 90
         assert allocation.left(mpi.program) == []
     cluster.start_node("n2")
     cluster.wait_idle()

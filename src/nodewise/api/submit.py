@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,6 +15,7 @@ from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Va
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.files import no_room
+from nodewise.experiments.first_run import check_runs
 from nodewise.jobs.submission import (
     LOG,
     SUBMIT,
@@ -28,6 +30,7 @@ from nodewise.jobs.submission import (
 from nodewise.jobs.submission import submit as submit_job
 from nodewise.records.experiment import read_question
 from nodewise.runner.find_program import find_program
+from nodewise.tuning.ranks import read_ranked
 from nodewise.verdicts.submitted import Submitted
 
 #: The words of a command for the folder that it keeps its runs in.
@@ -39,6 +42,16 @@ def check_starts(words: Sequence[str], run: RunChoice, build: str | None = None)
     if build is None:
         environment, program = with_variables(run, words)
         find_program(program, environment.environment, run.options.cwd)
+
+
+def with_nodes(options: str, commands: Sequence[Sequence[str]], run: RunChoice) -> str:
+    """Further options of sbatch, with as many nodes as the launchers of the commands say, where those do not say how many. Raises InputError."""
+    nodes = 1
+    for words in commands:
+        if (ranked := read_ranked((*run.start, *words))) is not None:
+            nodes = max(nodes, ceil(ranked.ranks / ranked.on_node(ranked.ranks, {})))
+    said = any(word.partition("=")[0] in ("nodes", "ntasks", "nodelist") for word in options.split())
+    return options if nodes == 1 or said else f"nodes={nodes} {options}".strip()
 
 
 def submit_suite(folder: Path, words: Words, options: str, array: Array | None = None) -> Submitted:
@@ -194,6 +207,8 @@ def submit(
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
     run = choose_run(**how)
     check_starts(words_of(command), run, build)
+    check_runs(max_runs)
+    sbatch = with_nodes(sbatch, [words_of(command)], run)
     line = tune_line(words_of(command), run.how, **given, same_output=same_output, tolerance=tolerance)
     if not line:
         raise InputError("a job is a command line, on which this cannot be said", "give plain values")

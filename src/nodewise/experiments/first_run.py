@@ -46,6 +46,12 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
         raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
 
 
+def check_runs(limit: int | None) -> None:
+    """Raises InputError where a budget's number of runs cannot end in a verdict."""
+    if limit is not None and limit < FEWEST_RUNS:
+        raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
+
+
 def too_small(run_s: float, spent_s: float) -> InputError:
     """The budget has not the fewest runs of `run_s` seconds, where `spent_s` were gone before the first one."""
     runs_s = run_s * FEWEST_RUNS * WITH_START

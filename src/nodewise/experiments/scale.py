@@ -154,7 +154,9 @@ class Scaler:
         ranked = read_ranked(question.command)
         assert ranked is not None
         ranks = count * question.per_node if question.over == "nodes" else count
-        command = _put(ranked.command(ranks), question.over, count)
+        # srun would deal fewer out over all nodes of its job
+        each = min(ranks, question.per_node)
+        command = _put(ranked.command(ranks, each=each), question.over, count)
         return with_ranks(Setting(command, values={question.over: count}), question.environment)
 
     def _by_threads(self, blocks: Blocks) -> list[Setting]:

@@ -96,8 +96,9 @@ def ranked_setting(
     ranked = read_ranked([*start, *words])
     assert ranked is not None, "the launcher was found by its name"
     placement = None
-    if ranks.ranks * threads <= len(machine.allowed):
-        placement = place_ranks(machine, "balanced", ranks.ranks, threads)
+    each = ranked.on_node(ranks.ranks, environment)
+    if each * threads <= len(machine.allowed):
+        placement = place_ranks(machine, "balanced", each, threads)
     wrapper: Sequence[str] = ()
     env = dict(setting.env)
     if placement is not None:

@@ -28,6 +28,7 @@ from nodewise.experiments.first_run import (
     LEAST_FIRST_S,
     MOST_STARTING,
     check_first_run,
+    check_runs,
     check_space,
     too_small,
 )
@@ -124,9 +125,7 @@ class Tuner:
         StoreError where the experiment cannot be written.
         """
         question = self._question
-        limit = question.budget.runs
-        if limit is not None and limit < FEWEST_RUNS:
-            raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
+        check_runs(question.budget.runs)
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
             self._begin()
             stopped = "interrupted"

@@ -12,6 +12,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.registry import Registry
 from nodewise.machine.model import Machine
 from nodewise.runner.launch import Start, quoted_line
+from nodewise.runner.over_nodes import nodes_of_srun
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import Ranked, read_ranked, read_wrapper
 
@@ -119,9 +120,9 @@ def inlined(ranked: Ranked) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a start takes of a node: ranks, processors for each, hardware threads of a core; `bound` where numbers name processors.
+    """What a start takes: ranks, processors for each, hardware threads of a core; `bound` where numbers name processors.
 
-    `name` is its program's, of letters, digits, dots, underscores and hyphens.
+    `each` is how many ranks a full one of the `nodes` has. `name` is its program's, of letters, digits, dots, underscores and hyphens.
     """
 
     ranks: int
@@ -129,11 +130,13 @@ class Needs:
     per_core: int
     bound: bool
     name: str
+    each: int
+    nodes: int
 
     @property
     def processors(self) -> int:
-        """Of all ranks."""
-        return self.ranks * self.threads
+        """Of all ranks of a full node."""
+        return self.each * self.threads
 
 
 def needs_of(kept: Kept) -> Needs:
@@ -141,15 +144,17 @@ def needs_of(kept: Kept) -> Needs:
     setting = kept.setting
     ranked = read_ranked(setting.command)
     ranks = ranked.ranks if ranked is not None else 1
-    threads = threads_of(setting, kept.machine, ranks)
+    each = min(ranks, setting.ranks_per_node or ranks)
+    nodes = max(-(-ranks // each), nodes_of_srun([*ranked.head, *ranked.middle]) if ranked is not None else 1)
+    threads = threads_of(setting, kept.machine, each)
     program = read_wrapper(ranked.program)[1] if ranked is not None else setting.command
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(program[0]).name).strip("-") or "program"
     bound = setting.mask is not None or setting.places is not None
-    return Needs(ranks, threads, _per_core(setting, kept.machine, ranks * threads), bound, name)
+    return Needs(ranks, threads, _per_core(setting, kept.machine, each * threads), bound, name, each, nodes)
 
 
 def threads_of(setting: Setting, machine: Machine, ranks: int) -> int:
-    """How many processors a rank takes."""
+    """How many processors a rank takes, where a node has so many of them."""
     if setting.mask is not None and ranks == 1:
         return len(setting.mask)
     if setting.places is not None:

@@ -60,7 +60,7 @@ before=$(size)
 again=
 pid=
 trap 'again=1; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' USR1
-trap 'trap "" TERM; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null; wait "$pid"; exit 143' TERM
+trap 'trap "" TERM; if [ -n "$pid" ]; then kill -TERM "$pid" 2>/dev/null; wait "$pid"; fi; exit 143' TERM
 if [ -n "$(found question.json)" ]; then
     {resumed} &
 else

@@ -14,7 +14,7 @@ from nodewise.base.registry import Registry
 class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
-    `each` are the words for the number of ranks on each node, `{n}`. `libraries` are the families of MPI
+    `each` are the words for the number of ranks on each node, `{n}`; `{nodes}` in them is that of nodes. `libraries` are the families of MPI
     libraries whose programs it can start, its own first; `package` is what brings it, empty for the system itself. `file` is the
     library of its own by the name that a program asks the loader for, `own` a pattern of all names that it had;
     `subcommand` stands before its options (`flux run`).
@@ -33,7 +33,8 @@ class Family:
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
         """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
-        each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
+        numbers = {"{n}": str(per_node), "{nodes}": str(-(-ranks // max(1, per_node)))}
+        each = [re.sub(r"\{n(odes)?\}", lambda m: numbers[m[0]], word) for word in self.each] if per_node else []
         return (program, *self.subcommand, "-n", str(ranks), *each)
 
 

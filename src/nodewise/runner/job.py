@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +19,7 @@ from nodewise.runner.protocol import Reported
 from nodewise.runner.ranks import RankPart, Seen, combine, read_seen, still_running, why_failed
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.runner.standstill import stands_still, wait_for_start
 
 #: Left to itself srun waits for the other ranks of one that has died, which may wait for it (srun(1), --kill-on-bad-exit).
 _ENDED_TOGETHER = {"SLURM_KILL_BAD_EXIT": "1"}
@@ -44,13 +44,22 @@ class JobLauncher(LocalLauncher):
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         """See `Launcher.run`, and `LocalLauncher.run` for what it raises.
 
-        Raises InputError where its launcher and its program do not belong together, before the first run of the two.
+        Raises InputError where its launcher and its program do not belong together, before the first run of the two, and ProgramError where
+        a launcher starts nothing any more. What has not begun in its time, as a node was gone for a moment, is run once more.
         """
         if not setting.ranks:
             self._job = None
             return super().run(setting, timeout_s=timeout_s)
         environment = setting.environment(self._inherited)
         self._checked.check(setting.command, setting.program_at, setting.ranks, environment, self._options.cwd)
+        sample = self._once(setting, environment, timeout_s)
+        if setting.launcher == "slurm" and stands_still(sample, self._seen, setting.ranks):
+            head = setting.command[: setting.program_at]
+            if wait_for_start(head, setting.ranks, environment, self._options.cwd):
+                sample = self._once(setting, environment, timeout_s)
+        return sample
+
+    def _once(self, setting: Setting, environment: Mapping[str, str], timeout_s: float | None) -> Sample:
         with tempfile.TemporaryDirectory(prefix="nodewise-ranks-", dir=self._shared(setting)) as folder:
             self._job, self._folder = setting, Path(folder)
             wrapper = (str(native_path("nodewise-rank")), folder, ",".join(rank_variables()))
@@ -60,10 +69,14 @@ class JobLauncher(LocalLauncher):
             return super().run(replace(setting, command=words, env=env), timeout_s=timeout_s)
 
     def _shared(self, setting: Setting) -> Path | None:
-        """A directory that all of a job's nodes see; None where there is one node, and any does."""
-        alone = setting.ranks_per_node in (0, setting.ranks) and os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
-        alone = alone and not names_others(setting.command[: setting.program_at], self._options.cwd)
-        return None if alone and setting.launcher != "aprun" else Path(self._options.cwd or ".").absolute()
+        """A directory that all of a job's nodes see; None where there is this node alone, and any does."""
+        environment = setting.environment(self._inherited)
+        # who is in a job's shell need not be on a node of it
+        away = "SLURM_JOB_ID" in environment and "SLURMD_NODENAME" not in environment
+        alone = setting.ranks_per_node in (0, setting.ranks) and environment.get("SLURM_JOB_NUM_NODES", "1") == "1"
+        alone = alone and not away and not names_others(setting.command[: setting.program_at], self._options.cwd)
+        elsewhere = setting.launcher == "aprun" or (setting.launcher == "slurm" and "SLURM_JOB_ID" not in environment)
+        return None if alone and not elsewhere else Path(self._options.cwd or ".").absolute()
 
     def _reported(self, reply: dict[str, Any]) -> Reported:
         if self._job is None:

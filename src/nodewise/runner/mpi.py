@@ -18,6 +18,8 @@ from nodewise.runner.program import find_on_path, inspect_program, libraries_of
 
 _ASK_S = 20.0
 _PROBE_S = 60.0
+#: What an MPI says that finds no job of its own, as Open MPI does by another interface than PMIx.
+_NO_JOB = re.compile(r"not built with SLURM's PMI|OPAL ERROR: Unreachable|error occurred in MPI_Init")
 #: How much of a script is looked through.
 _MOST_BYTES = 1 << 20
 #: What mpi4py itself is asked, by the interpreter that the program has.
@@ -177,14 +179,19 @@ class Checked:
     ) -> None:
         """Start the same ranks of a program that says how many there are."""
         words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
-        printed = _asked(words, environment, cwd)
+        printed = asked(words, environment, cwd)
         sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", printed)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
         if not sizes and (kind := re.search(r"Invalid MPI type '([^']*)'", printed)):
             raise InputError(
                 f"{command[0]} cannot start ranks as its --mpi={kind[1]} says: it has none of that name that works here",
-                f"name another: --env SLURM_MPI_TYPE={_kind_for(library)}{_kinds_there(command[0], environment)}",
+                f"name another: {_kind_said(command[:at], library)}{_kinds_there(command[0], environment)}",
+            )
+        if not sizes and family.name == "srun" and _NO_JOB.search(printed):
+            raise InputError(
+                f"{command[at]} is of {library.family or 'an MPI'} ({library.name}), which cannot begin by the interface that {command[0]} starts it by",
+                f"name what its MPI speaks: {_kind_said(command[:at], library)}{_kinds_there(command[0], environment)}",
             )
         if not sizes and re.search(r"not enough slots|More processors requested than permitted", printed):
             raise InputError(
@@ -210,14 +217,14 @@ def _check_root(launcher: Path, family: Family | None, head: Sequence[str], envi
     if family is not families()["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
         return
     # a site's own script of that name may allow it
-    if "attempt to run as root" in _asked([str(launcher), "-n", "1", "true"], environment):
+    if "attempt to run as root" in asked([str(launcher), "-n", "1", "true"], environment):
         raise InputError(
             f"{launcher.name} is of Open MPI, which starts nothing for root",
             "run as another user, or allow it: --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
         )
 
 
-def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
+def asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
     """All that a short command prints; nothing where it cannot be asked: the run itself will then show what is wrong."""
     return "".join(_printed(words, _PROBE_S, environment, cwd))
 
@@ -261,7 +268,7 @@ def _mismatch(
                 what, f"build it with the MPI that {command[0]} starts, or start it by the launcher of its own"
             )
         there = _kinds_there(command[0], environment)
-        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={_kind_for(library)}{there}")
+        return InputError(what, f"name what its MPI speaks: {_kind_said(command[:at], library)}{there}")
     if not library.family and family.file:
         return InputError(
             what,
@@ -281,6 +288,14 @@ def _kind_for(library: Library) -> str:
     return "pmix" if library.family == "Open MPI" else "pmi2"
 
 
+def _kind_said(head: Sequence[str], library: Library) -> str:
+    """How srun is told of that interface: an option on its line counts before the variable."""
+    kind = _kind_for(library)
+    if not any(word.partition("=")[0] == "--mpi" for word in head):
+        return f"--env SLURM_MPI_TYPE={kind}"
+    return f"--mpi={kind} in the place of its --mpi"
+
+
 def _kinds_there(srun: str, environment: Mapping[str, str]) -> str:
     """What there is besides, in words; empty where srun does not say."""
     kinds = _srun_kinds(srun, environment)
@@ -289,5 +304,5 @@ def _kinds_there(srun: str, environment: Mapping[str, str]) -> str:
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
     """What `srun --mpi=list` names."""
-    printed = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    printed = asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
     return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", printed, re.MULTILINE))

@@ -20,6 +20,7 @@ _FILES = ("--hostfile", "-hostfile", "--machinefile", "-machinefile", "--default
 #: By launcher, what says how many ranks there are on each node; `-N` is that of all but Slurm's.
 _EACH = ("--ntasks-per-node", "--tasks-per-node", "-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode")
 _MOST_BYTES = 1 << 20
+_PPR = re.compile(r"\bppr:(\d{1,9}):node\b")
 
 
 def _options(head: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -46,29 +47,78 @@ def read_per_node(head: Sequence[str]) -> int:
             found = 1
         elif name in _EACH or (name in ("-N", "--N") and not _is_slurm(head)):
             found = int(value) if re.fullmatch(r"\d{1,9}", value) else found
-        elif name in ("--map-by", "-map-by") and (said := re.search(r"\bppr:(\d{1,9}):node\b", value)):
+        elif name in ("--map-by", "-map-by") and (said := _PPR.search(value)):
             found = int(said[1])
     return found
 
 
 def ranks_on_node(head: Sequence[str], ranks: int, environment: Mapping[str, str], cwd: Path | None = None) -> int:
     """How many of so many ranks the fullest node gets, by the launcher's options, its hosts or the batch system's job."""
-    if each := read_per_node(head):
+    each = read_per_node(head)
+    job = environment.get("SLURM_JOB_NUM_NODES", environment.get("SLURM_NNODES", ""))
+    of_job = int(job) if re.fullmatch(r"[1-9]\d{0,8}", job) else 0
+    if _is_slurm(head):
+        # srun takes all nodes of its job where --nodes does not say how many, whatever --ntasks-per-node and --nodelist say
+        nodes = _nodes_said(head) or of_job or nodes_of_srun(head)
+        return math.ceil(ranks / nodes) if nodes else min(ranks, each or ranks)
+    if each:
         return min(ranks, each)
-    named = _nodes_of_srun(head) if _is_slurm(head) else 0
     slots = _hosts(head, cwd) or {}
     if slots and sum(slots.values()) >= ranks:
         # filled one after the other
         return min(ranks, max(slots.values()))
-    job = environment.get("SLURM_JOB_NUM_NODES", environment.get("SLURM_NNODES", ""))
-    return math.ceil(ranks / (named or len(slots) or (int(job) if re.fullmatch(r"[1-9]\d{0,8}", job) else 1)))
+    return math.ceil(ranks / (len(slots) or of_job or 1))
 
 
-def _nodes_of_srun(head: Sequence[str]) -> int:
-    """How many nodes srun is told to take, at least; 0 where it is not."""
+def processors_of_job(environment: Mapping[str, str]) -> int | None:
+    """How many processors a job of Slurm has on each of its nodes, at least; None outside of one."""
+    numbers = re.findall(r"(?:^|,)(\d{1,9})(?=$|,|\()", environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
+    return min(map(int, numbers)) or None if numbers else None
+
+
+def refitted(words: Sequence[str], ranks: int, each: int) -> list[str]:
+    """A launcher's words for `each` of its ranks on a node: what they say of that, and srun's number of nodes, is written anew."""
+    slurm = _is_slurm(words)
+    nodes = str(math.ceil(ranks / each))
+    counted = ("-N", "--nodes") if slurm else ("-N", "--N")
+    number = {name: nodes if slurm else str(each) for name in counted} | dict.fromkeys(_EACH, str(each))
+    found: list[str] = []
+    following = ""
+    for word in words:
+        name, sign, said = word.partition("=")
+        if following:
+            found.append(following)
+            following = ""
+        elif word in ("-pernode", "--pernode"):
+            found += ["-npernode", str(each)]
+        elif name in number:
+            found.append(f"{name}={number[name]}" if sign else name)
+            following = "" if sign else number[name]
+        elif re.fullmatch(r"-N\d+", word):
+            found.append(f"-N{number['-N']}")
+        elif name in ("--map-by", "-map-by") and sign:
+            found.append(f"{name}={_PPR.sub(f'ppr:{each}:node', said)}")
+        elif found and found[-1] in ("--map-by", "-map-by"):
+            found.append(_PPR.sub(f"ppr:{each}:node", word))
+        else:
+            found.append(word)
+    return found if not slurm or _nodes_said(words) else [*found, f"--nodes={nodes}"]
+
+
+def _nodes_said(head: Sequence[str]) -> int:
+    """How many nodes srun is told to take, at least, by their number; 0 where it is not."""
     words = dict(_options(head))
-    if said := re.match(r"[1-9]\d{0,8}", words.get("-N", words.get("--nodes", ""))):
-        return int(said[0])
+    said = re.match(r"[1-9]\d{0,8}", words.get("-N", words.get("--nodes", "")))
+    return int(said[0]) if said else 0
+
+
+def nodes_of_srun(head: Sequence[str]) -> int:
+    """How many nodes srun is told to take, at least; 0 where it is not, and of another launcher."""
+    if not _is_slurm(head):
+        return 0
+    if said := _nodes_said(head):
+        return said
+    words = dict(_options(head))
     names = words.get("-w", words.get("--nodelist", ""))
     with suppress(InputError):
         return in_slurms_words("srun", "--nodelist", names, Job(1)) or 0

@@ -27,7 +27,7 @@ class Setting:
     `isolation` is the container or virtual machine that it runs in (None: a plain process).
     Where a launcher starts it, `ranks` is of how many (0: none does), `ranks_per_node` how many on each node (0: as the
     launcher deals them), `launcher` the kind of launcher, empty where that is not known, and `command[program_at:]` what
-    each rank runs; `places` are then those of all ranks' threads in turn.
+    each rank runs; `places` are then those of the threads of a full node's ranks in turn.
     `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all, and
     `build` is the shell command that made its program.
     """

@@ -179,7 +179,7 @@ class Options:
             elif name == "flags" and not self._wanted.build:
                 raise InputError("the axis flags needs to know how to build", "give --build 'cc {flags} -o app app.c'")
             elif name not in (*parameters, *self._wanted.variables, *AXES):
-                raise InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
+                raise self._unknown(name)
         for name in {*parameters, *self._wanted.variables} & {*AXES} - {"flags"}:
             raise InputError(
                 f"{name} is an axis of nodewise's own",
@@ -196,6 +196,14 @@ class Options:
         for name, values in self._wanted.variables.items():
             found[name] = environment_option(name, values, self._environment)
         return list(found.values())
+
+    def _unknown(self, name: str) -> InputError:
+        if name in ("ranks_per_node", "ranks-per-node"):
+            return InputError(
+                f"{name} is no axis: ranks are dealt out over the nodes of the command, as many on each",
+                "name --axes ranks, and say how many nodes there are: --ranks-per-node, or -N of srun",
+            )
+        return InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
 
     def _check_filled(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """Raises InputError where a word of the command has the form of a parameter, and others are given but not this one."""
@@ -218,7 +226,7 @@ class Options:
         ranked = self._holding.ranked
         if name == "threads":
             ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
-            now = self._holding.threads_now or max(1, self._machine.parallelism // ranks)
+            now = self._holding.threads_now or max(1, self._holding.parallelism // ranks)
             axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
             axis = _only(axis, ("default", "never"))
@@ -231,8 +239,8 @@ class Options:
                 "the axis ranks needs a command that starts ranks",
                 "write it such as: tune --axes ranks -- mpirun -n 4 ./app",
             )
-        processors = len(self._machine.allowed)
-        cores = len(self._machine.allowed_cores)
+        processors = self._holding.processors
+        cores = min(processors, len(self._machine.allowed_cores))
         sockets = len({c.socket for c in self._machine.allowed_cores})
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
         parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
@@ -316,7 +324,7 @@ class Options:
         if point == self._default:
             return True
         ranks, threads = self._holding.shape(point)
-        if self._holding.ranked is not None and self._holding.on_node(ranks) * threads > len(self._machine.allowed):
+        if self._holding.ranked is not None and self._holding.on_node(ranks) * threads > self._holding.processors:
             return False
         if not self._holding.fits(point):
             return False

@@ -17,6 +17,7 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.registry import binding_variables
 from nodewise.runner.binding import Binding, binding_seen
 from nodewise.runner.loaded import Loaded
+from nodewise.runner.over_nodes import processors_of_job
 from nodewise.search.space import Point
 from nodewise.tuning.catalogue.choose import follow
 from nodewise.tuning.catalogue.knob import Follower
@@ -91,7 +92,19 @@ class Holding:
         ranks = int(str(point.get("ranks", self.ranked.ranks if self.ranked is not None else 1)))
         threads = point.get("threads", self.threads)
         each = self.on_node(ranks)
-        return ranks, max(1, self._machine.parallelism // each) if threads is None else int(str(threads))
+        return ranks, max(1, self.parallelism // each) if threads is None else int(str(threads))
+
+    @property
+    def processors(self) -> int:
+        """How many processors of a node there are for its ranks, or for the program: a job of Slurm may have fewer than the node."""
+        here = len(self._machine.allowed)
+        of_job = processors_of_job(self._environment) if self.ranked is not None and self._machine.live else None
+        return min(here, of_job or here)
+
+    @property
+    def parallelism(self) -> int:
+        """How many of them run at once."""
+        return min(self._machine.parallelism, self.processors)
 
     def on_node(self, ranks: int) -> int:
         """How many of so many ranks the fullest node gets."""
@@ -161,7 +174,7 @@ class Holding:
         if placement is not None:
             wrapper = rank_wrapper(self._machine, placement, self._folder, openmp=self.openmp)
             draft.env |= unbound(ranked, draft.environment)
-        draft.command = ranked.command(ranks, wrapper)
+        draft.command = ranked.spread(ranks, wrapper, self._environment)
 
     def _mask(self, placement: Placement | None) -> tuple[int, ...] | None:
         """The processors that the whole program is held to; None where they are all that it may use anyway."""

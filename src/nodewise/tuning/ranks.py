@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 from nodewise.base.errors import InputError
@@ -19,7 +20,7 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects
 from nodewise.placement.render import place_rank_script
-from nodewise.runner.over_nodes import ranks_on_node, read_per_node
+from nodewise.runner.over_nodes import ranks_on_node, read_per_node, refitted
 from nodewise.runner.program import find_on_path
 from nodewise.runner.setting import Setting
 
@@ -34,13 +35,22 @@ class Ranked:
     middle: tuple[str, ...]
     program: tuple[str, ...]
 
-    def command(self, ranks: int, wrapper: Sequence[str] = ()) -> list[str]:
-        """The command for another number of ranks, each started through `wrapper`."""
-        return [*self.head, self.count.replace("{n}", str(ranks)), *self.middle, *wrapper, *self.program]
+    def command(self, ranks: int, wrapper: Sequence[str] = (), each: int = 0) -> list[str]:
+        """The command for another number of ranks, each started through `wrapper`; `each` of them on a node (0: as it says)."""
+        start = [*self.head, self.count.replace("{n}", str(ranks)), *self.middle]
+        return [*(refitted(start, ranks, each) if each else start), *wrapper, *self.program]
 
     def on_node(self, ranks: int, environment: Mapping[str, str] = os.environ) -> int:
-        """How many of so many ranks the fullest node gets."""
-        return ranks_on_node([*self.head, *self.middle], ranks, environment)
+        """How many of so many ranks the fullest node gets; other numbers than the command's are dealt out over as many nodes as that."""
+        options = [*self.head, *self.middle]
+        if ranks == self.ranks or not read_per_node(options):
+            return ranks_on_node(options, ranks, environment)
+        return ceil(ranks / ceil(self.ranks / ranks_on_node(options, self.ranks, environment)))
+
+    def spread(self, ranks: int, wrapper: Sequence[str] = (), environment: Mapping[str, str] = os.environ) -> list[str]:
+        """The command for another number of ranks on as many nodes, each started through `wrapper`."""
+        anew = ranks != self.ranks and read_per_node([*self.head, *self.middle])
+        return self.command(ranks, wrapper, self.on_node(ranks, environment) if anew else 0)
 
 
 def _starters(command: Sequence[str]) -> tuple[list[Starter], int]:
@@ -118,7 +128,7 @@ def with_ranks(setting: Setting, environment: Mapping[str, str] = os.environ) ->
     words is their program. Raises InputError as `read_ranked` does.
     """
     ranked = read_ranked(setting.command)
-    if ranked is None or ":" in setting.command:
+    if ranked is None or ":" in setting.command or "--multi-prog" in (*ranked.head, *ranked.middle):
         return setting
     _, program = read_wrapper(ranked.program)
     if "/" not in program[0] and find_on_path(program[0], setting.environment(environment)) is None:

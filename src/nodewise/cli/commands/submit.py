@@ -112,7 +112,7 @@ def _submit(context: click.Context, words: Sequence[str], sbatch: str, tasks: Ar
                 "nodewise submit has --resume, --sbatch and --array itself",
             )
     program = inner.params.get("command_words", ())
-    _check(name, inner.params)
+    sbatch = _check(name, inner.params, sbatch)
     own, rest = list(words[: len(words) - len(program)]), words[len(words) - len(program) :]
     folder = inner.params["out"] or _folder(name, inner.params)
     plain = without(own, ("--out",), ())
@@ -132,26 +132,32 @@ def _submit(context: click.Context, words: Sequence[str], sbatch: str, tasks: Ar
     return submit_words(folder, first, again, sbatch, tasks)
 
 
-def _check(name: str, params: dict[str, Any]) -> None:
-    """Raises where the command would end at once in its job, as it names no program, or one that is not there."""
+def _check(name: str, params: dict[str, Any], sbatch: str) -> str:
+    """The options of sbatch, with the nodes that the command takes. Raises where it would end at once in its job, as it names no program, or one
+    that is not there."""
     from nodewise.api.options import choose_run
-    from nodewise.api.submit import check_starts
+    from nodewise.api.submit import check_starts, with_nodes
     from nodewise.base.words import split_words
     from nodewise.experiments.contenders import needs_shell
+    from nodewise.experiments.first_run import check_runs
     from nodewise.studies.discovery import find_study
 
     if name == "study" and params["name"]:
         find_study(params["name"])
+    if name == "tune":
+        check_runs(params["max_runs"])
     if "command_words" in params and not params["command_words"]:
         raise InputError(f"there is no command to {name}", f"name it: nodewise submit {name} -- ./app")
     commands = [params["command_words"]] if "command_words" in params else []
     plain = [c for c in params.get("commands", ()) if not needs_shell(c) and not set(c) & set("{}")]
     if params.get("shell") is None and not params.get("study"):
         commands += [split_words(c) for c in plain]
-    run = choose_run(**run_keywords(params, ("cwd", "env"))) if commands else None
+    starts = [name for name in ("cwd", "env", "launcher", "ranks", "ranks_per_node") if name in params]
+    run = choose_run(**run_keywords(params, starts)) if commands else None
     for words in commands:
         if run is not None and not str(words[0]).startswith("study:"):
             check_starts(words, run, params.get("build"))
+    return sbatch if run is None else with_nodes(sbatch, commands, run)
 
 
 def _folder(name: str, params: dict[str, Any]) -> Path:

@@ -271,7 +271,8 @@ def _submit(
     run: RunChoice,
 ) -> None:
     """Hand the same command to Slurm, to be run there, and gone on with where it was."""
-    from nodewise.api.submit import check_starts, submit_array, submit_tune
+    from nodewise.api.submit import check_starts, submit_array, submit_tune, with_nodes
+    from nodewise.experiments.first_run import check_runs
     from nodewise.jobs.submission import read_array
 
     refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
@@ -279,6 +280,8 @@ def _submit(
         raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
     if command_words:
         check_starts(command_words, run, context.params["build"])
+        check_runs(context.params["max_runs"])
+        options = with_nodes(options, [command_words], run)
     folder = resume or out or place_for_command(command_words)
     own = sys.argv[1 : len(sys.argv) - len(command_words)]
     typed = without(own, valued=("--array", "--out") if array is not None else (), alone=("--submit",))

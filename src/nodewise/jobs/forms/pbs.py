@@ -16,15 +16,15 @@ def job_name(name: str) -> str:
 
 
 def pbs_script(kept: Kept) -> str:
-    """The text: one chunk of one node, the whole of it where processors are named by number."""
+    """The text: a chunk for each node, the whole of it where processors are named by number."""
     needs = needs_of(kept)
     setting, about = by_mpiexec(kept.setting)
     lines = [
         "#!/bin/sh",
         f"#PBS -N {job_name(needs.name)}",
         "#PBS -j oe",
-        f"#PBS -l select=1:ncpus={needs.processors}:mpiprocs={needs.ranks}:ompthreads={needs.threads}",
-        f"#PBS -l place=pack{':excl' if needs.bound else ''}",
+        f"#PBS -l select={needs.nodes}:ncpus={needs.processors}:mpiprocs={needs.each}:ompthreads={needs.threads}",
+        f"#PBS -l place={'scatter' if needs.nodes > 1 else 'pack'}{':excl' if needs.bound else ''}",
     ]
     body = launch_of(setting, as_inherited(kept)).body(kept.asked_in)
     return "\n".join([*lines, *commented([*kept.about, *about]), "set -eu", body])

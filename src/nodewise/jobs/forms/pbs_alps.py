@@ -21,8 +21,8 @@ from nodewise.jobs.script import (
 from nodewise.runner.launch import launch_of
 from nodewise.tuning.ranks import Ranked, read_ranked
 
-#: On one node a rank's number there is its number; a script that places ranks knows PALS's variable of it.
-_NUMBER = "export PALS_LOCAL_RANKID=${PALS_LOCAL_RANKID:-$ALPS_APP_PE}\n"
+#: aprun fills one node after the other; a script that places ranks knows PALS's variable of a rank's number on its node.
+_NUMBER = "export PALS_LOCAL_RANKID=${{PALS_LOCAL_RANKID:-$((ALPS_APP_PE % {each}))}}\n"
 
 
 def alps_script(kept: Kept) -> str:
@@ -34,7 +34,7 @@ def alps_script(kept: Kept) -> str:
         "#!/bin/sh",
         f"#PBS -N {job_name(needs.name)}",
         "#PBS -j oe",
-        f"#PBS -l mppwidth={needs.ranks},mppnppn={needs.ranks},mppdepth={needs.threads}",
+        f"#PBS -l mppwidth={needs.ranks},mppnppn={needs.each},mppdepth={needs.threads}",
     ]
     about = list(kept.about)
     if ranked is None:
@@ -49,9 +49,8 @@ def alps_script(kept: Kept) -> str:
 
 
 def _aprun(needs: Needs, binding: str) -> tuple[str, ...]:
-    ranks = str(needs.ranks)
-    each = ("-d", str(needs.threads), "-j", str(needs.per_core))
-    return ("aprun", "-n", ranks, "-N", ranks, *each, "-cc", binding)
+    counts = ("-n", str(needs.ranks), "-N", str(needs.each))
+    return ("aprun", *counts, "-d", str(needs.threads), "-j", str(needs.per_core), "-cc", binding)
 
 
 def _ranks(ranked: Ranked, needs: Needs) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ def _ranks(ranked: Ranked, needs: Needs) -> tuple[str, ...]:
     wrapper, program = inlined(ranked)
     if wrapper:
         shell, option, text, name = wrapper
-        return (*_aprun(needs, "none"), shell, option, _NUMBER + text, name, *program)
+        return (*_aprun(needs, "none"), shell, option, _NUMBER.format(each=needs.each) + text, name, *program)
     own = own_options(ranked) if Path(ranked.head[0]).name == "aprun" else None
     words = ("aprun", "-n", str(needs.ranks), *own) if own is not None else _aprun(needs, "depth")
     return (*words, *program)

@@ -386,17 +386,9 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
 
 #: Options that are followed by a word, besides the number of tasks.
 _VALUES = (
-    *("-A", "-D", "-J", "-N", "-c", "-e", "-i", "-m", "-o", "-p", "-t", "-w", "-x", "--account", "--cpu-bind"),
-    *(
-        "--cpus-per-task",
-        "--distribution",
-        "--hint",
-        "--mem-bind",
-        "--nodes",
-        "--ntasks-per-node",
-        "--partition",
-        "--time",
-    ),
+    *(option for option, words in _BESIDE.words.items() if words),
+    *(option for option, name in _OPTIONS.items() if name not in ("ranks", *_BARE)),
+    *(option for option in _BESIDE.unmodelled if option not in ("--multi-prog", "--spread-job", "--use-min-nodes")),
 )
 
 DIALECT = Dialect(

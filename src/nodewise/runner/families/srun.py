@@ -8,7 +8,8 @@ FAMILY = Family(
     "Slurm",
     programs=("srun",),
     says="^slurm",
-    each=("--ntasks-per-node", "{n}"),
+    # without their number it would take all nodes of its job
+    each=("--nodes", "{nodes}", "--ntasks-per-node", "{n}"),
     libraries=(),
     package="slurm-client",
 )
