@@ -34,7 +34,7 @@ def test_rates_go_into_the_snapshot_and_are_read_back() -> None:
     bare = take_snapshot(Path("/"), "test", "n1")
     made = with_speeds(bare, ("bandwidth", "latency"), None, sorted(before)[:1], None, None, shown.append)
     assert os.sched_getaffinity(0) == before
-    assert shown == ["bandwidth", "latency"] == list(made.speed)
+    assert shown == ["bandwidth", "latency"] == list(made.speed), made.absent
     assert made.speed["bandwidth"].unit == "GB/s" and made.speed["bandwidth"].threads == 1
     assert all(s.rate and s.runs == 2 for s in made.speed.values())
     assert problem_of(json.loads(json.dumps(made.to_json()))) is None

@@ -26,6 +26,10 @@ EMULATED = "emulated"
 #: The mark of a run whose program's pages were copied, although its root is mapped.
 UNMAPPED = "unmapped"
 _SAID = 400
+_COUNTED = (
+    *("minor_faults", "major_faults", "context_switches", "involuntary_switches", "migrations"),
+    *("cycles", "instructions"),
+)
 
 
 class IsolatedLauncher(JobLauncher):
@@ -115,6 +119,7 @@ def _timed_inside(sample: Sample, report: Mapping[str, Any]) -> Sample:
     startup, teardown = around(report)
     metrics = {**sample.metrics, STARTUP: startup, **({TEARDOWN: teardown} if teardown is not None else {})}
     # faults, switches and cycles are counted from outside, those of the runtime among them
-    usage = {name: report[name] for name in ("user_s", "system_s", "peak_bytes")}
+    usage = {name: value for name, value in sample.usage.items() if name not in _COUNTED}
+    usage |= {name: report[name] for name in ("user_s", "system_s", "peak_bytes")}
     seconds = report["wall_s"] if sample.source == "wall" else sample.seconds
     return replace(sample, seconds=seconds, metrics=metrics, usage=usage)
