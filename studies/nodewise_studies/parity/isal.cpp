@@ -53,10 +53,10 @@ unsigned char* tables_of(const Part& part) {
 // The library takes whole lines, and lengths as int.
 constexpr std::size_t kMost = std::size_t{1} << 30;
 
-// What is left after whole lines, plainly.
-void finish(const Part& part, std::size_t begin) {
+// What is no whole line, plainly.
+void by_bytes(const Part& part, std::size_t begin, std::size_t end) {
     for (std::size_t o = 0; o < part.output_count; ++o) {
-        for (std::size_t at = begin; at < part.end; ++at) {
+        for (std::size_t at = begin; at < end; ++at) {
             std::uint8_t sum = 0;
             for (std::size_t s = 0; s < part.source_count; ++s) {
                 const std::uint8_t* low = part.tables + 32 * (o * part.source_count + s);
@@ -70,8 +70,11 @@ void finish(const Part& part, std::size_t begin) {
 // Calls `generate` for all sources and outputs, from `begin` on, in pieces of whole lines.
 template <class Call>
 void in_lines(const Part& part, Call call) {
-    const std::size_t end = part.begin + (part.end - part.begin) / kAlignment * kAlignment;
-    for (std::size_t begin = part.begin; begin < end; begin += kMost) {
+    // xor_gen and pq_gen load whole lines where a line begins; a part begins within one behind a shorter last row
+    const std::size_t first = std::min(part.end, Sizes::round_up(part.begin));
+    const std::size_t end = first + (part.end - first) / kAlignment * kAlignment;
+    by_bytes(part, part.begin, first);
+    for (std::size_t begin = first; begin < end; begin += kMost) {
         std::array<void*, 2 * kMostStripes> all{};
         for (std::size_t i = 0; i < part.source_count; ++i) {
             all[i] = const_cast<std::uint8_t*>(part.sources[i]) + begin;
@@ -81,7 +84,7 @@ void in_lines(const Part& part, Call call) {
         }
         call(all.data(), static_cast<int>(std::min(kMost, end - begin)));
     }
-    finish(part, end);
+    by_bytes(part, end, part.end);
 }
 
 void by_code(const Part& part) {
