@@ -93,6 +93,13 @@ def test_a_volume_may_be_read_only(kind: str, tmp_path: Path) -> None:
     assert sample.usage.get("exit_code", 0) != 0 and not (tmp_path / "file").exists()
 
 
+def test_what_is_counted_from_outside_is_not_said_of_the_program(kind: str, tmp_path: Path) -> None:
+    usage = _shell(kind, "exit 3", tmp_path).usage
+    assert {"user_s", "system_s", "peak_bytes"} <= usage.keys() and usage["exit_code"] == 3
+    # faults and switches of the runtime are among those
+    assert not {"minor_faults", "major_faults", "context_switches", "involuntary_switches", "cycles"} & usage.keys()
+
+
 def test_it_has_no_network_unless_that_is_asked_for(kind: str, tmp_path: Path) -> None:
     program = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.settimeout(0.2); print(len(socket.if_nameindex()))"
     count = len(list(Path("/sys/class/net").iterdir()))
