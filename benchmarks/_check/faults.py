@@ -35,6 +35,7 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "one-governor": ("clocks.governors", {"performance": "1-71", "powersave": "0"}),
     "one-microcode": ("processor.microcode", {"0xd000375": "1-71", "0xd000300": "0"}),
     "clock-offset": ("time.offset_s", -0.7),
+    "network-errors": ("network.*.errors", 10**6),
     "fabric-errors": ("fabric.*.errors.symbol_error", 10**6),
     "one-fabric-adapter": ("fabric", {f"hfi1_{n}/1": _PORT for n in range(2)}),
     "memory-corrected": ("errors.corrected", 10**6),

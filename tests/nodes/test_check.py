@@ -197,13 +197,13 @@ def test_a_link_at_idle_is_slower_and_not_narrower(own: dict[str, Rule], sound: 
     ("days", "count", "found"),
     [(0.1, 101, True), (0.1, 100, False), (300, 20_000, False), (300, 40_000, True), (None, 101, False)],
 )
-def test_errors_of_a_fabric_count_by_the_time_that_they_took(
-    own: dict[str, Rule], sound: list[Node], days: float | None, count: int, found: bool
+@pytest.mark.parametrize(("kind", "of"), [("fabric", "errors|symbol_error"), ("network", "errors")])
+def test_errors_of_a_link_count_by_the_time_that_they_took(
+    own: dict[str, Rule], sound: list[Node], kind: str, of: str, days: float | None, count: int, found: bool
 ) -> None:
-    port = next(iter(sound[0]["fabric"]))
-    nodes = _changed(sound, 0, f"fabric|{port}|errors|symbol_error", count)
+    nodes = _changed(sound, 0, f"{kind}|{next(iter(sound[0][kind]))}|{of}", count)
     nodes[0]["system"]["uptime_s"] = None if days is None else days * 86400
-    result = [f for f in _judge(nodes, own).findings if f.finding.name == "fabric-errors"]
+    result = [f for f in _judge(nodes, own).findings if f.finding.name == f"{kind}-errors"]
     assert [f.nodes for f in result] == [("n00001",)] * found
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks._check.fleets import Node, regular
 from nodewise.nodes import fleet as module
-from nodewise.nodes.fleet import Fleet
+from nodewise.nodes.fleet import Fleet, parsed
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +81,10 @@ def test_of_one_node_the_newest_snapshot_counts(nodes: list[Node]) -> None:
     for several, newest in (([old, nodes[0]], 1), ([nodes[0], old], 0)):
         fleet = _read("".join(json.dumps(n) + "\n" for n in several).encode())
         assert fleet.last_places() == [newest]
+
+
+def test_numbers_beyond_all_bounds_are_said_to_be(nodes: list[Node]) -> None:
+    for number, said in (("1e300", "beyond ±1e+100"), ("1e999", "beyond ±1e+100"), (str(2**64), "more than 64 bits")):
+        text = json.dumps({**nodes[0], "own": {"dgemm": 12345}}, separators=(",", ":")).replace("12345", number)
+        problem = parsed(text.encode())
+        assert isinstance(problem, str) and said in problem

@@ -128,6 +128,21 @@ def test_nodes_without_peers_are_counted(own: dict[str, Rule], sound: list[Node]
     assert _judge(nodes, own).notes == ("5 of 9 nodes have fewer than two others of their class to be compared with",)
 
 
+def test_a_class_that_is_another_with_less_is_noted(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
+    nodes = copy.deepcopy(sound[:12])
+    for node in nodes[:3]:
+        node["memory"]["total"] //= 2
+    [note] = _judge(nodes, own).notes
+    assert note.startswith("class 2 (3 nodes) is class 1 with less, and held against itself alone: ")
+    # more of it in fewer nodes is what somebody bought
+    for node in nodes[:3]:
+        node["memory"]["total"] *= 8
+    assert _judge(nodes, own).notes == ()
+    text = f"[groups]\nsmall = '{nodes[0]['node']},{nodes[1]['node']},{nodes[2]['node']}'\n"
+    nodes[0]["memory"]["total"] //= 8
+    assert _judge(nodes, own, _site(tmp_path, text, own)).notes == ()
+
+
 def test_a_site_can_raise_what_a_rule_only_notes(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
     nodes = copy.deepcopy(sound)
     nodes[2]["memory"]["swap"] = 1 << 30

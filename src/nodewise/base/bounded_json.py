@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 LARGEST = 1e100
 _LARGEST_WHOLE = 1 << 63
 _PIECE = 1 << 20
-_DEEPEST = 100
+#: How deep lists and objects may be nested.
+DEEPEST = 100
 _NO_MARKS = bytes(sorted(set(range(256)) - set(b'[]{}"')))
 #: The longest file that is read whole; those of a machine with thousands of processors have some megabytes.
 MOST_BYTES = 256 << 20
@@ -40,7 +41,8 @@ def _short(text: str) -> str:
     return text if len(text) <= 24 else f"{text[:20]}…"
 
 
-_DECODER = json.JSONDecoder(
+#: Reads numbers within the bounds; of depths and halves of characters it says nothing.
+decoder = json.JSONDecoder(
     parse_int=_whole, parse_float=lambda text: bounded(float(text), text), parse_constant=lambda _: None
 )
 
@@ -53,18 +55,18 @@ def parse_json(text: str | bytes) -> Any:
         except UnicodeDecodeError as problem:
             raise ValueError(f"byte {problem.start + 1} is no UTF-8") from problem
     try:
-        value = _DECODER.decode(text)
+        value = decoder.decode(text)
     except json.JSONDecodeError as problem:
         place = f"line {problem.lineno}, " if problem.lineno > 1 else ""
         raise ValueError(
             f"no JSON: {problem.msg[0].lower()}{problem.msg[1:]} at {place}column {problem.colno}"
         ) from problem
     except RecursionError as problem:
-        raise ValueError(f"nested deeper than {_DEEPEST}") from problem
-    if "\\ud" in text.lower() and not _whole_characters(value):
+        raise ValueError(f"nested deeper than {DEEPEST}") from problem
+    if "\\u" in text and "\\ud" in text.lower() and not _whole_characters(value):
         raise ValueError("a text holds half a character")
-    if text.count("[") + text.count("{") > _DEEPEST and not _is_flat(text) and _depth(value) > _DEEPEST:
-        raise ValueError(f"nested deeper than {_DEEPEST}")
+    if text.count("[") + text.count("{") > DEEPEST and not _is_flat(text) and _depth(value) > DEEPEST:
+        raise ValueError(f"nested deeper than {DEEPEST}")
     return value
 
 
@@ -92,7 +94,7 @@ def _is_flat(text: str) -> bool:
         return False
     marks = text.encode("utf-8", "surrogatepass").translate(None, _NO_MARKS)
     left = b"".join(marks.split(b'"')[::2])
-    for _ in range(_DEEPEST // 2):
+    for _ in range(DEEPEST // 2):
         # two levels at most are gone with each turn
         left = left.replace(b"[]", b"").replace(b"{}", b"")
         if not left:
@@ -103,7 +105,7 @@ def _is_flat(text: str) -> bool:
 def _depth(value: Any) -> int:
     """How deep lists and objects are nested; not by recursion, and no deeper than it matters."""
     level, depth = [value], 0
-    while level and depth <= _DEEPEST:
+    while level and depth <= DEEPEST:
         level = [w for v in level for w in (v.values() if isinstance(v, dict) else v) if isinstance(w, dict | list)]
         depth += 1
     return depth

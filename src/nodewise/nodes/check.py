@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from nodewise.base.units import format_span
 from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
 from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
-from nodewise.nodes.fleet import Fleet
+from nodewise.nodes.fleet import Fleet, without_collector
 from nodewise.nodes.judge import (
     FEWEST,
     Known,
@@ -57,6 +57,7 @@ def check(
     return judge(fleet, rules, site, before, datetime.date.today(), time.time())
 
 
+@without_collector()
 def judge(
     fleet: Fleet, rules: Mapping[str, Rule], site: Site, before: Fleet | None, today: datetime.date, now: float
 ) -> CheckResult:
@@ -98,6 +99,11 @@ def judge(
     alone = sum(len(g.members) for g in groups if len(g.members) < FEWEST and g.name not in site.groups)
     if len(everyone) >= FEWEST and alone:
         notes.append(f"{alone} of {len(everyone)} nodes have fewer than two others of their class to be compared with")
+    notes += [
+        f"{g.name} ({len(g.members)} nodes) is {g.lesser_than} with less, and held against itself alone: {g.about}"
+        for g in groups
+        if g.lesser_than and len(g.members) >= FEWEST
+    ]
     if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
         notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
     return CheckResult(
@@ -210,7 +216,8 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float,
         (list(back), back, "are behind those of their last good snapshots"),
     ):
         for names in _parts("clock-off", sorted({fleet.names[i] for i in which}), known):
-            worst = max((fleet.taken[i] - against[i] for i in which if fleet.names[i] in names), key=abs)
+            those = set(names)
+            worst = max((fleet.taken[i] - against[i] for i in which if fleet.names[i] in those), key=abs)
             yield about_nodes(
                 "clock-off",
                 Severity.WRONG,

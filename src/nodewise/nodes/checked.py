@@ -18,6 +18,8 @@ from nodewise.nodes.snapshot import Snapshot, version_problem
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _LONGEST = 1000
 _MOST_NAMES = 2000
+#: Whole numbers have 64 bits, as in all JSON from outside.
+_WHOLE = 1 << 63
 Check = Callable[[Any], bool]
 
 
@@ -26,7 +28,7 @@ def problem_of(data: Any) -> str | None:
     problem = version_problem(data)
     if problem:
         return problem
-    if not _SNAPSHOT(data):
+    if not _is_snapshot(data):
         try:
             # slower, and it says where
             fit(data, Snapshot)
@@ -47,7 +49,7 @@ def _compiled(shape: Any, path: Path = ()) -> Check:
     if shape is float or shape is int:
         low, high = bounds(path)
         kinds = (int,) if shape is int else (int, float)
-        return lambda v: type(v) in kinds and low <= v <= high
+        return lambda v: type(v) in kinds and low <= v <= high and (type(v) is float or -_WHOLE <= v < _WHOLE)
     if shape is bool or shape is type(None):
         return lambda v: type(v) is shape
     if origin in (typing.Union, types.UnionType):
@@ -63,15 +65,7 @@ def _compiled(shape: Any, path: Path = ()) -> Check:
     if origin is tuple:
         each = [_compiled(a, (*path, i)) for i, a in enumerate(arguments)]
         return lambda v: isinstance(v, list) and len(v) == len(each) and all(c(x) for c, x in zip(each, v, strict=True))
-    hints = typing.get_type_hints(shape)
-    fields = [
-        (
-            f.name,
-            (_remembered if shape is Snapshot else _as_it_is)(_compiled(hints[f.name], (*path, f.name))),
-            f.default is f.default_factory is dataclasses.MISSING,
-        )
-        for f in dataclasses.fields(shape)
-    ]
+    fields = _fields(shape, path)
 
     def record(v: Any) -> bool:
         if not isinstance(v, dict):
@@ -87,22 +81,29 @@ def _compiled(shape: Any, path: Path = ()) -> Check:
     return record
 
 
-def _as_it_is(check: Check) -> Check:
-    return check
+def _fields(shape: Any, path: Path) -> list[tuple[str, Check, bool]]:
+    """Of each field of a record its name, what checks it, and whether it has to be there."""
+    hints = typing.get_type_hints(shape)
+    return [
+        (f.name, _compiled(hints[f.name], (*path, f.name)), f.default is f.default_factory is dataclasses.MISSING)
+        for f in dataclasses.fields(shape)
+    ]
 
 
-def _remembered(check: Check) -> Check:
-    recent = Recent()
-
-    def checked(v: Any) -> bool:
-        if recent.find(v):
-            return True
-        good = check(v)
-        if good and isinstance(v, dict):
-            recent.keep(v, True)
-        return good
-
-    return checked
+_PARTS = [(*field, Recent()) for field in _fields(Snapshot, ())]
 
 
-_SNAPSHOT = _compiled(Snapshot)
+def _is_snapshot(data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    for name, check, needed, recent in _PARTS:
+        part = data.get(name, _PARTS)
+        if part is _PARTS:
+            if needed:
+                return False
+        elif not recent.find(part):
+            if not check(part):
+                return False
+            if type(part) is dict:
+                recent.keep(part, True)
+    return True

@@ -30,15 +30,21 @@ ALIKE_PATHS = (
 #: Sizes of memory that are nearer to each other than this belong together; kernels differ in what they leave.
 _GAP = 0.03
 _FEWEST, _SMALL = 3, 0.05
+#: Where hardly two nodes are alike nobody looks through all classes for each.
+_MOST_LARGE = 20
 
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that are held against each other, by their places in the fleet: `name`, and what they have in common."""
+    """Nodes that are held against each other, by their places in the fleet: `name`, and what they have in common.
+
+    `lesser_than` names a larger class that has more memory, sockets or devices and is alike otherwise: these may have lost some.
+    """
 
     name: str
     about: str
     members: tuple[int, ...]
+    lesser_than: str = ""
 
 
 def _memory_bins(sizes: Sequence[Value]) -> list[int | None]:
@@ -67,10 +73,22 @@ def hardware_classes(columns: Mapping[str, Sequence[Value]], places: Sequence[in
             classes.setdefault((*key, number), []).append(i)
     merged = _adopted(classes, columns)
     ordered = sorted(merged.items(), key=lambda item: (-len(item[1]), str(item[0])))
+    largest = [(f"class {n}", key) for n, (key, _) in enumerate(ordered[:_MOST_LARGE], 1)]
     return [
-        Group(f"class {n}", _about(key, columns, members), tuple(sorted(members)))
+        Group(
+            f"class {n}",
+            _about(key, columns, members),
+            tuple(sorted(members)),
+            next((name for name, other in largest[: n - 1] if _differ(key, other) == 1 and _has_less(key, other)), ""),
+        )
         for n, (key, members) in enumerate(ordered, 1)
     ]
+
+
+def _differ(key: tuple[Value, ...], other: tuple[Value, ...]) -> int:
+    """In how many things two classes differ; a bin of memory counts within its class alone."""
+    differ = sum(bool(a != b) for a, b in zip(key[:-1], other[:-1], strict=True))
+    return differ + int(differ == 0 and key[-1] != other[-1])
 
 
 def _likeness(columns: Mapping[str, Sequence[Value]], one: int, other: int) -> int:
@@ -99,13 +117,10 @@ def _adopted(
     for key, members in sorted(classes.items(), key=lambda item: len(item[1])):
         best: tuple[tuple[int, int], tuple[Value, ...]] | None = None
         for other, those in several:
-            # a bin of memory counts within its class alone
-            differ = sum(a != b for a, b in zip(key[:-1], other[:-1], strict=True))
-            differ += differ == 0 and key[-1] != other[-1]
             few = len(members) < _FEWEST or (_has_less(key, other) and len(members) < _SMALL * len(those))
             # two of three are a majority
             small = few and len(members) < len(those) and len(members) + len(those) >= _FEWEST
-            if differ != 1 or not small or other not in kept:
+            if _differ(key, other) != 1 or not small or other not in kept:
                 continue
             # of three of the class, as one of them may be broken itself
             some = those[:: max(1, len(those) // 3)][:3]

@@ -28,53 +28,66 @@ MISSING = Missing()
 Several = dict[str, Value]
 
 
+_SINGLE = frozenset([str, int, float, bool, type(None)])
+
+
 def frozen(value: Any) -> Value:
     """A plain value that can be counted: objects as sorted pairs, lists as tuples, whole numbers as they are."""
+    if type(value) in _SINGLE:
+        return value
     if isinstance(value, dict):
         return tuple(sorted((k, frozen(v)) for k, v in value.items()))
     return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
 
 
 class Recent:
-    """What came of the last few parts of snapshots that differed: most nodes' are equal, which is found faster than they are read."""
+    """What came of the last few parts of snapshots that differed: most nodes' are alike, and those of equal text one object."""
 
-    _MOST = 4
+    _MOST = 32
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Any, Any]] = []
+        # the part is kept, too, so that its identity is nobody else's
+        self._kept: dict[int, tuple[Any, Any]] = {}
 
     def find(self, part: Any) -> Any:
-        """What was kept of an equal part; None where there is none."""
-        for kept, made in self._kept:
-            if kept == part:
-                return made
-        return None
+        """What was kept of this very part, not of one like it; None where there is nothing."""
+        kept = self._kept.get(id(part))
+        return None if kept is None else kept[1]
 
     def keep(self, part: Any, made: Any) -> None:
         """Keep what was made of a part, in place of the oldest one."""
-        self._kept.insert(0, (part, made))
-        del self._kept[self._MOST :]
+        if len(self._kept) >= self._MOST:
+            del self._kept[next(iter(self._kept))]
+        self._kept[id(part)] = part, made
 
 
 def getter(path: str) -> Callable[[Mapping[str, Any]], Value | Several]:
     """What reads the fact of that path out of a snapshot's JSON: its value, or with a star a dictionary of values; None where it is null."""
     before, star, after = path.partition("*")
-    first = tuple(p for p in before.split(".") if p)
-    rest = tuple(p for p in after.split(".") if p)
-
-    def inside(value: Any, names: tuple[str, ...]) -> Any:
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
-
+    first = _reader(tuple(p for p in before.split(".") if p))
     if not star:
-        return lambda data: frozen(inside(data, first))
+        return lambda data: v if type(v := first(data)) in _SINGLE else frozen(v)
+    rest = _reader(tuple(p for p in after.split(".") if p))
 
     def several(data: Mapping[str, Any]) -> Several | None:
-        found = inside(data, first)
-        return {k: frozen(inside(v, rest)) for k, v in found.items()} if isinstance(found, dict) else None
+        found = first(data)
+        if type(found) is not dict:
+            return None
+        return {k: v if type(v := rest(one)) in _SINGLE else frozen(v) for k, one in found.items()}
 
     return several
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """What follows those names into objects within objects; None where there is nothing. The short ways are the usual ones."""
+    if not names:
+        return lambda value: value
+    if len(names) == 1:
+        [name] = names
+        return lambda value: value.get(name) if type(value) is dict else None
+    rest = _reader(names[1:])
+    name = names[0]
+    return lambda value: rest(value.get(name)) if type(value) is dict else None
 
 
 @cache

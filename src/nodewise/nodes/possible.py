@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any
+
+from nodewise.base.bounded_json import LARGEST
 
 #: Where a number below zero has a meaning: temperatures, a clock that is late, a switch's lowest level, and whatever users add.
 _SIGNED = (("sensors",), ("own",), ("time", "offset_s"), ("kernel", "perf_paranoid"))
@@ -17,9 +18,9 @@ Path = tuple[str | int, ...]
 
 
 def bounds(path: Path) -> tuple[float, float]:
-    """Between which numbers, both included, one at that path lies; of what users add any finite one. Any name may stand for a star."""
+    """Between which numbers, both included, one at that path lies; of what users add any that JSON from outside may have. Any name may stand for a star."""
     if path[:1] == ("own",):
-        return -sys.float_info.max, sys.float_info.max
+        return -LARGEST, LARGEST
     low = -_LARGEST if any(path[: len(s)] == s for s in _SIGNED) else 0.0
     return low, 1.0 if path[:1] == ("mounts",) and path[-1] in _SHARES else _LARGEST
 

@@ -106,6 +106,16 @@ def sound_links(ports: Any, uptime: Any) -> str | None:
     return "; ".join(bad[:4]) or None
 
 
+def sound_interfaces(interfaces: Any, uptime: Any) -> str | None:
+    """Whether the network's interfaces counted at most a hundred errors a day; the first day counts whole."""
+    if not uptime:
+        return None
+    days = max(1.0, uptime / _DAY_S)
+    counts = [(name, dict(one).get("errors") or 0) for name, one in interfaces or ()]
+    bad = [f"{name}: {count} ({count / days:.3g} a day)" for name, count in counts if count > 100 * days]
+    return "; ".join(bad[:4]) or None
+
+
 def lanes(link: Any) -> Any:
     """Of a slot's link, `x16 16.0 GT/s PCIe`, how many lanes it has: its speed is lowered while the device is idle."""
     return link.partition(" ")[0] if isinstance(link, str) else link
@@ -140,6 +150,7 @@ OF_FUNCTIONS: dict[str, tuple[frozenset[type], ...]] = {
     "few_a_day": (_COUNTS, _COUNTS),
     "within_a_tenth": (_COUNTS,),
     "sound_links": (_LISTS, _COUNTS),
+    "sound_interfaces": (_LISTS, _COUNTS),
     "one_adapter": (_LISTS,),
     "speed_disturbed": (_LISTS,),
     "all_reached": (_LISTS,),
@@ -147,7 +158,16 @@ OF_FUNCTIONS: dict[str, tuple[frozenset[type], ...]] = {
 #: By name; a new one is a function above, and its lines here.
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
     f.__name__: f
-    for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed, all_reached)
+    for f in (
+        one_value,
+        few_a_day,
+        within_a_tenth,
+        sound_links,
+        sound_interfaces,
+        one_adapter,
+        speed_disturbed,
+        all_reached,
+    )
 }
 #: What a rule compares of a value instead of all of it; a new one is a function above, and its line here.
 PARTS: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (lanes,)}
