@@ -25,6 +25,8 @@ _FOLDER = Path(__file__).parent
 #: A start that takes longer has gone wrong.
 _LIMIT_S = 300.0
 _KNOBS = ("kernel", "rounds", "kib")
+#: An emulated guest without a clock of its own counts the kernel's ticks (CONFIG_HZ=250): what ends within one took none by it.
+_TICK_S = 4e-3
 
 
 class FailedError(Exception):
@@ -105,6 +107,11 @@ def outputs(state: State) -> dict[str, Any]:
     return {"result": found["result"] + bool(state.wrong)}
 
 
+def taken(state: State) -> float:
+    """Seconds of the kernel; where a processor is emulated, whose times are not ranked, one tick for what is shorter than that."""
+    return state.seconds or (_TICK_S if state.way.emulated else 0.0)
+
+
 def metrics(state: State) -> dict[str, float]:
     """Seconds of the kernel, of starts to the first instruction and of ends, and the memory of 1, 2, 4 … instances at a time."""
     true = shutil.which("true") or "/bin/true"
@@ -113,7 +120,7 @@ def metrics(state: State) -> dict[str, float]:
     for _ in range(state.starts):
         _started(state, [true])
     found = {
-        "seconds": state.seconds,
+        "seconds": taken(state),
         "startup_p50_s": float(np.percentile(state.startups, 50)),
         "startup_p99_s": float(np.percentile(state.startups, 99)),
         "teardown_p50_s": float(np.percentile(state.teardowns, 50)),

@@ -113,7 +113,7 @@ def _published(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             here.setdefault(name, []).append(f"{row['contender']}: start {start}, slower by {_slower(row)}")
     lines = ["published, and here:"]
     for name, start, isolation, speed in _VERDICTS:
-        found = "; ".join(here.get(name, ["it does not work here"]))
+        found = "; ".join(here.get(name, ["not measured here"]))
         lines.append(f"{name}: starts {start}, {isolation}, speed {speed} | {found}")
     return lines
 

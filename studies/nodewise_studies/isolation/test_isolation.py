@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError, UnavailableError
-from nodewise.isolation.kind import kind_of
+from nodewise.isolation.kind import Way, kind_of
 from nodewise.isolation.probe import working_way
 from nodewise_studies.isolation import instances, isolated
 from nodewise_studies.isolation.study import STUDY, reference, report, select
@@ -50,6 +50,13 @@ def test_memory_is_read_as_the_kernel_shares_it_out(tmp_path: Path) -> None:
     assert instances.memory_of(8, tmp_path) == {}
 
 
+@pytest.mark.parametrize(("emulated", "seconds", "taken"), [(True, 0.0, 4e-3), (True, 0.5, 0.5), (False, 0.0, 0.0)])
+def test_what_ends_within_a_tick_of_an_emulated_clock_took_one(emulated: bool, seconds: float, taken: float) -> None:
+    way = Way("any", emulated)
+    state = isolated.State(kind_of("process"), way, [], 1, 1, first=None, seconds=seconds)
+    assert isolated.taken(state) == taken
+
+
 def _row(name: str, ratio: tuple[float, float, float] | None, *, for_scale: bool = False) -> dict[str, Any]:
     metrics = {"startup_p50_s": 0.01, "startup_p99_s": 0.02, "teardown_p50_s": 0.003}
     metrics |= {f"{what}_{n}_bytes": 1048576.0 for what in ("pss", "private", "shared", "ksm") for n in (1, 2)}
@@ -71,7 +78,7 @@ def test_the_table_says_start_slowdown_memory_and_what_was_published() -> None:
     assert "microvm*" in text and "it is not ranked" in text and "not ranked" in text
     assert "PSS of 1" in text and "PSS of 2" in text and "each of 2: private 1 MiB" in text
     assert "light virtual machine: starts as a container, a kernel of its own, speed 2 to 3 % lower | microvm" in text
-    assert "virtual machine: starts slow, a kernel of its own, speed lower | it does not work here" in text
+    assert "virtual machine: starts slow, a kernel of its own, speed lower | not measured here" in text
     assert "root mapped" not in text
     assert report({"rows": [], "point": {"kernel": "compute"}}) == []
 
