@@ -185,10 +185,10 @@ def _nodewise(*words: str, cwd: Path, path: Path | None = None, **env: str) -> s
 
 
 REASONS = {
-    "n2": "no answer within 3 s",
+    "n2": "no answer within 6 s",
     "n3": "no disk",
     "n4": "not found",
-    "n5": "no answer within 3 s",
+    "n5": "no answer within 6 s",
     "n6": "its answer did not come whole",
     "n7": "Killed|137",
 }
@@ -208,7 +208,7 @@ def test_clustershell_asks_and_a_bad_node_costs_no_other(node: Path, tmp_path: P
     if shutil.which("clush") is None:
         pytest.skip("ClusterShell is not here (Debian: clustershell)")
     begun = time.monotonic()
-    words = ("--hosts", "n[1-8]", "--through", "clush -R exec", "--remote", f"{node} %h", "--timeout", "3s")
+    words = ("--hosts", "n[1-8]", "--through", "clush -R exec", "--remote", f"{node} %h", "--timeout", "6s")
     done = _nodewise("snapshot", *words, "-o", "kept", "--fact", "speed=3", cwd=tmp_path)
     assert time.monotonic() - begun < 40
     _hold(done, tmp_path / "kept", {"n1", "n8"})
@@ -223,7 +223,7 @@ def test_each_node_is_reached_by_an_ssh_of_its_own(node: Path, tmp_path: Path) -
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/ssh").write_text('#!/bin/sh\nshift 5; node=$1; exec sh -c "$(echo "$2" | sed "s/%h/$node/")"\n')
     (tmp_path / "bin/ssh").chmod(0o755)
-    words = ("--hosts", "n[1-8]", "--through", "ssh", "--remote", f"{node} %h", "--timeout", "3s", "--fanout", "3")
+    words = ("--hosts", "n[1-8]", "--through", "ssh", "--remote", f"{node} %h", "--timeout", "6s", "--fanout", "3")
     done = _nodewise("snapshot", *words, "-o", "kept", cwd=tmp_path, path=tmp_path / "bin")
     _hold(done, tmp_path / "kept", {"n1", "n8"})
 
@@ -352,14 +352,14 @@ def test_slurm_asks_all_in_one_step(slurm: SlurmCluster, tmp_path: Path) -> None
 def test_a_node_that_slurm_cannot_have_costs_no_other(slurm: SlurmCluster, node: Path, tmp_path: Path) -> None:
     slurm.ask("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
     try:
-        words = ("snapshot", "--hosts", "n[1-4],n9", "--through", "srun", "--timeout", "3s", "--remote", str(node))
+        words = ("snapshot", "--hosts", "n[1-4],n9", "--through", "srun", "--timeout", "6s", "--remote", str(node))
         done = slurm.ask(*NODEWISE.split(), *words, "-o", str(tmp_path / "kept"), cwd=tmp_path)
     finally:
         slurm.ask("scontrol", "update", "nodename=n4", "state=resume")
     assert done.returncode == 1
     kept = {f.stem: json.loads(f.read_text()).get("no_answer") for f in (tmp_path / "kept").iterdir()}
     assert kept["n1"] is None, done.stderr
-    assert kept["n2"] == "no answer within 3 s" and kept["n3"].startswith("no disk")
+    assert kept["n2"] == "no answer within 6 s" and kept["n3"].startswith("no disk")
     assert kept["n4"] == "Slurm has it as drain" and kept["n9"] == "Slurm knows no such node"
 
 
