@@ -30,7 +30,7 @@ LIMIT_S = 10.0
 ELSEWHERE = "`nodewise doctor` lists the kinds of isolation that do; docs/isolation.md says what each needs"
 #: How much of what a runtime said is kept.
 _SAID = 300
-_KEPT = "isolation.json"
+_KEPT, _MOST_KEPT = "isolation.json", 4
 #: A shell above what is tried: once nobody holds the other end of its input, as this process was killed, it ends their group.
 _GUARD = (
     'exec 3<&0 </dev/null; "$@" 3<&- & tried=$!; { read -r _; kill -9 0; } <&3 >/dev/null 2>&1 & watch=$!; '
@@ -117,8 +117,11 @@ def known(kind: Kind, way: Way, ask: Callable[[Kind, Way], Answer] = probe) -> A
     state = _state(kind)
     name = f"{kind.name}/{way.name}"
     kept = _read()
-    found = kept.get(name)
-    if isinstance(found, dict) and found.get("state") == state and isinstance(found.get("works"), bool):
+    several = kept.get(name)
+    # another nodewise of this user, or another kernel for guests, has an answer of its own
+    several = [a for a in several if isinstance(a, dict)] if isinstance(several, list) else []
+    found = next((a for a in several if a.get("state") == state), {})
+    if isinstance(found.get("works"), bool):
         return Answer(found["works"], str(found.get("refused", "")), remedy=str(found.get("remedy", "")))
     answer = ask(kind, way)
     if answer.timed_out and os.getloadavg()[0] > _BUSY * (os.cpu_count() or 1):
@@ -127,7 +130,8 @@ def known(kind: Kind, way: Way, ask: Callable[[Kind, Way], Answer] = probe) -> A
     with suppress(OSError, RuntimeError, NodewiseError):
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / _KEPT, json.dumps({**kept, name: {"state": state, **asdict(answer)}}, indent=1) + "\n")
+        several = [{"state": state, **asdict(answer)}, *(a for a in several if a.get("state") != state)][:_MOST_KEPT]
+        write_whole(folder / _KEPT, json.dumps({**kept, name: several}, indent=1) + "\n")
     return answer
 
 
