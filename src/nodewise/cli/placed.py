@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -123,8 +124,12 @@ def _execute(setting: Setting) -> None:
 
         words = [*words_around(setting.isolation, program, setting.mask, environment), *words]
         program = words[0]
+    # the interpreter ignores these for itself, and a program would go on so
+    was = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
     try:
         os.execve(program, words, environment)
     except OSError as problem:
+        for number, handler in was.items():
+            signal.signal(number, handler)
         hint = "start a script through its interpreter" if problem.errno == errno.ENOEXEC else None
         raise ProgramError(f"{setting.command[0]} cannot be executed: {problem.strerror}", hint) from problem

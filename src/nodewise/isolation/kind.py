@@ -17,6 +17,9 @@ from nodewise.base.registry import Registry
 #: What of a start's words is put in when it is started: see `native/isolation/spec.h`.
 PROGRAM, SELF, CWD, SCRATCH, ID = "{program}", "{self}", "{cwd}", "{scratch}", "{id}"
 
+#: Where the kernel is set: what root writes there inside would hold for the whole system, and stay.
+KERNEL_PLACES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/mtrr")
+
 
 @dataclass(frozen=True)
 class Volume:

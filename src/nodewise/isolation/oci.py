@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nodewise.isolation.kind import Request
+from nodewise.isolation.kind import KERNEL_PLACES, Request
 
 _VERSION = "1.0.2"
 #: What Docker gives the root of a container by default: without these root may not read what other users own.
@@ -51,5 +51,8 @@ def bundle_config(request: Request) -> dict[str, Any]:
         "root": {"path": "rootfs", "readonly": True},
         "hostname": os.uname().nodename,
         "mounts": [dict(mount) for mount in _MOUNTS],
-        "linux": {"namespaces": [{"type": name} for name in namespaces]},
+        "linux": {
+            "namespaces": [{"type": name} for name in namespaces],
+            "readonlyPaths": list(KERNEL_PLACES),
+        },
     }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.isolation.kind import CWD, PROGRAM, SELF, Kind, Request, Start
+from nodewise.isolation.kind import CWD, KERNEL_PLACES, PROGRAM, SELF, Kind, Request, Start
 
 #: Where nodewise-isolate is seen inside (`Room::kShared` in native/isolation/room.h).
 _INSIDE = "/run/nodewise/isolate"
@@ -24,6 +24,8 @@ def _start(request: Request) -> Start:
         "--tmpfs",
         "/run",
     ]
+    for path in KERNEL_PLACES:
+        words += ["--ro-bind-try", path, path]
     for volume in request.volumes:
         words += ["--bind" if volume.writable else "--ro-bind", volume.path, volume.path]
     words += ["--ro-bind", SELF, _INSIDE, "--unshare-all", *(["--share-net"] if request.network else [])]
