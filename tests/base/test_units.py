@@ -72,7 +72,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         (0.9996, "1 s"),
         (0.9994, "999 ms"),
         (9.996e-7, "1 µs"),
-        (179.7, "3 min 0 s"),
+        (179.7, "3 min"),
         (0, "0 ns"),
     ],
 )

@@ -69,7 +69,7 @@ def format_seconds(seconds: float) -> str:
     shown = float(f"{seconds:.3g}")
     if shown >= 120:
         minutes, rest = divmod(round(seconds), 60)
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     for limit, scale, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs")):
         if abs(shown) >= limit:
             return f"{shown * scale:.3g} {unit}"

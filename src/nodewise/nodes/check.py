@@ -211,7 +211,7 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float,
         (
             apart,
             dict.fromkeys(apart, middle),
-            f"or snapshots are more than {format_span(site.collected_within_s)} from those of the others",
+            f"differ from those of the others by more than {format_span(site.collected_within_s)}, or their snapshots are of another time",
         ),
         (list(back), back, "are behind those of their last good snapshots"),
     ):

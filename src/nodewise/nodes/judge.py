@@ -200,7 +200,10 @@ def value_findings(
                 rule,
                 [fleet.names[i] for i in which],
                 f"{path}: {said}, wanted: {wanted}",
-                [f"{fleet.names[i]}: {shown_value(w, path)}" for i, w in zip(which[:_SHOWN], worst, strict=False)],
+                # where all have the same the summary says it
+                [f"{fleet.names[i]}: {shown_value(w, path)}" for i, w in zip(which[:_SHOWN], worst, strict=False)]
+                if least != most
+                else [],
                 group=group,
                 fact=path,
             )

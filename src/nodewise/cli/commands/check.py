@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -132,7 +133,10 @@ def command(
     if snapshots.count(_STDIN) > 1:
         raise InputError("standard input can be read once")
     if history is not None and not history.is_dir():
-        raise InputError(f"no folder of snapshots: {history}")
+        raise InputError(
+            f"no folder of snapshots: {history}",
+            "once all is well, keep that day's: nodewise snapshot --hosts NODES -o DIR",
+        )
     nodes, speed = asked_nodes(context, asked), asked_speed(context, asked, wanted.speed)
     if speed and snapshots and not nodes:
         raise InputError(
@@ -196,10 +200,27 @@ def _this_node(
         # of ten thousand nodes' history only this one's is read, and before a job no longer than it may wait
         looked = read_last(before, history, data["node"], _PATIENCE_S if prologue else None)
     result = judge(fleet, rules, alone, before, datetime.date.today(), time.time())
+    if prologue:
+        # that a node is new to the history is nothing that keeps it from a job
+        result = replace(result, notes=())
+    result = replace(result, notes=(*result.notes, *_speeds(data)))
     if looked:
         return result
     slow = f"{history}: not looked through within {_PATIENCE_S:g} s; keep a file for each node: {data['node']}.json"
     return replace(result, notes=(*result.notes, slow))
+
+
+def _speeds(data: dict[str, Any]) -> Iterator[str]:
+    """What was measured here: rates with their intervals, and how many of the runs other load had disturbed; and why something was not."""
+    for name, one in data["speed"].items():
+        if one["rate"] is not None:
+            low, high = one["low"], one["high"]
+            interval = "" if low is None or high is None else f" ({low:.4g}–{high:.4g})"
+            disturbed = f", {one['disturbed']} of them beside other load" if one["disturbed"] else ""
+            yield f"{name}: {one['rate']:.4g} {one['unit']}{interval}, {one['runs']} runs{disturbed}"
+    for fact, reason in data["absent"].items():
+        if fact.startswith("speed."):
+            yield f"{fact.removeprefix('speed.')}: not measured: {reason}"
 
 
 def _write(result: CheckResult, junit: Path | None, html: Path | None) -> None:

@@ -139,8 +139,10 @@ def _of_nodes(nodes: AskedNodes, facts: Sequence[str], speed: AskedSpeed | None,
 
 def _fact(text: str) -> tuple[str, str | float | bool]:
     name, equals, value = text.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z][\w-]{0,60}", name):
-        raise InputError(f"--fact: not NAME=VALUE: {text!r}", "such as --fact dgemm=812.3")
+    if not equals or not value.strip() or not re.fullmatch(r"[A-Za-z][\w-]{0,60}", name):
+        # a program that failed leaves a script's variable empty
+        why = f"--fact {name}: it has no value" if equals and not value.strip() else f"--fact: not NAME=VALUE: {text!r}"
+        raise InputError(why, "such as --fact dgemm=812.3")
     if value in ("true", "false"):
         return name, value == "true"
     try:

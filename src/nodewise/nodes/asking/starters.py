@@ -17,7 +17,14 @@ from nodewise.base.words import split_words
 from nodewise.nodes.node_names import expand, fold
 from nodewise.runner.commands import run_whole
 
-KINDS = ("clush", "srun", "mpirun", "ssh")
+#: By kind the Debian package that brings it. Another one is a line here, and a branch in `command`; the page docs/check.md lists them.
+_PACKAGES = {
+    "clush": "clustershell",
+    "srun": "slurm-client",
+    "mpirun": "openmpi-bin",
+    "ssh": "openssh-client",
+}
+KINDS = tuple(_PACKAGES)
 _MPIRUN = re.compile(r"mpi(run|exec)([.-]\w+)*")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}")
 #: How long a connection may take, in seconds.
@@ -80,8 +87,9 @@ def starter_of(text: str | None, environment: Mapping[str, str]) -> Starter:
             f"--through: not one of {', '.join(KINDS)}: {text!r}", "with options where needed: --through 'srun -p long'"
         )
     if shutil.which(words[0], path=environment.get("PATH")) is None:
-        package = {"clush": "clustershell", "ssh": "openssh-client", "srun": "slurm-client", "mpirun": "openmpi-bin"}
-        raise UnavailableError(f"{words[0]} is not installed", f"apt-get install {package[kind]}, or another --through")
+        raise UnavailableError(
+            f"{words[0]} is not installed", f"apt-get install {_PACKAGES[kind]}, or another --through"
+        )
     return Starter(kind, tuple(words))
 
 
