@@ -78,6 +78,22 @@ def test_depth_is_bounded_through_members(depth: int) -> None:
             AlikeObjects().parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (rb'{"a":"\ud800"}', "half a character"),
+        (rb'{"a":{"b":["\uDFFF"]}}', "half a character"),
+        (b'{"a":1}\x0b', "no JSON"),
+        (b'{"a":1}\xc2\xa0', "no JSON"),
+        (b'{"a":1}}', "no JSON"),
+        (b'{"a":"\xff"}', "no UTF-8"),
+    ],
+)
+def test_what_no_json_may_have_is_refused(text: bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        AlikeObjects().parse(text)
+
+
 def test_no_more_is_remembered_than_differed_of_late() -> None:
     reader = AlikeObjects()
     first = reader.parse(b'{"a":{"x":0}}')["a"]

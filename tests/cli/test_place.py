@@ -173,6 +173,13 @@ def test_a_program_is_run_in_place_and_the_kernel_says_so():
     assert done.stdout == f"[{allowed[-1]}] {{{allowed[-1]}}} None\n"
 
 
+@pytest.mark.parametrize("how", [["--likwid", "N:0"], ["--isolation", "process"]])
+def test_a_program_has_the_signals_that_a_shell_gives_it(how):
+    command = [sys.executable, "-m", "nodewise", "place", *how, "--", "grep", "SigIgn", "/proc/self/status"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert int(done.stdout.split()[1], 16) == 0
+
+
 def test_a_rank_takes_its_own_share():
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:

@@ -93,6 +93,17 @@ def test_a_volume_may_be_read_only(kind: str, tmp_path: Path) -> None:
     assert sample.usage.get("exit_code", 0) != 0 and not (tmp_path / "file").exists()
 
 
+def test_the_kernel_is_not_set_from_inside(kind: str, tmp_path: Path) -> None:
+    places = ("/proc/sys/vm/swappiness", "/proc/sys/kernel/hostname", "/sys/kernel/mm/transparent_hugepage/enabled")
+    before = [Path(place).read_text() for place in places]
+    (tmp_path / "out").mkdir()
+    # the value that it has: nothing changes where it is written after all
+    text = "; ".join(f"(cat {p} | tr -d '[]' | cut -d' ' -f1 > {p}) 2>/dev/null && echo wrote {p}" for p in places)
+    sample = _shell(kind, f"({text}; true) > {tmp_path}/out/said", tmp_path, options=f",volume={tmp_path}/out")
+    assert sample.ok and (tmp_path / "out" / "said").read_text() == ""
+    assert [Path(place).read_text() for place in places] == before
+
+
 def test_what_is_counted_from_outside_is_not_said_of_the_program(kind: str, tmp_path: Path) -> None:
     usage = _shell(kind, "exit 3", tmp_path).usage
     assert {"user_s", "system_s", "peak_bytes"} <= usage.keys() and usage["exit_code"] == 3

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +71,12 @@ def test_a_damaged_text_is_none(text: str, data: st.DataObject) -> None:
     put = data.draw(st.integers(0, 255).filter(lambda b: b != lines[k][at]))
     lines[k] = lines[k][:at] + bytes([put]) + lines[k][at + 1 :]
     assert _read(lines) in ([], [("n1", text)])
+
+
+@pytest.mark.parametrize("numbers", ["3/3", "4/3", "0/0", "0/1001"])
+def test_a_line_that_is_none_of_its_text_is_no_frame(numbers: str) -> None:
+    line = f"nw1 n1 {zlib.crc32(b'x'):08x} {numbers} eJwDAA=="
+    assert Frames().take(f"{line} {zlib.crc32(line.encode()):08x}") is None
 
 
 def test_every_line_is_of_one_length_that_launchers_do_not_cut() -> None:

@@ -20,7 +20,7 @@ from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.reading.links import _name_without_address
 from nodewise.nodes.reading.mounts import shown_options, shown_place
 from nodewise.nodes.reading.system import read_options
-from nodewise.nodes.relations import processors, subset
+from nodewise.nodes.relations import few_a_day, processors, subset
 from nodewise.nodes.rule import Rule, joined, own_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
@@ -77,6 +77,23 @@ def test_half_the_memory_is_found_in_a_small_group(own: dict[str, Rule], sound: 
     found = _only(_judge(nodes, own), "memory-size")
     assert found.nodes == (nodes[1]["node"],) and found.finding.severity is Severity.WRONG
     assert f"where {count - 1} of {count} nodes have about" in found.finding.summary
+
+
+@pytest.mark.parametrize(("apart", "found"), [(1, True), (2, False)])
+def test_in_a_small_group_more_than_three_of_five_are_to_be_alike(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path, apart: int, found: bool
+) -> None:
+    nodes = copy.deepcopy(sound[:5])
+    for number, node in enumerate(nodes[:apart], 2):
+        node["memory"]["total"] //= number
+    text = f"[groups]\nall = '{','.join(n['node'] for n in nodes)}'\n"
+    findings = _judge(nodes, own, _site(tmp_path, text, own)).findings
+    assert ("memory-size" in {f.finding.name for f in findings}) == found
+
+
+@pytest.mark.parametrize(("count", "said"), [(10, None), (11, "11 since the node's start, 11 a day")])
+def test_ten_a_day_are_few(count: int, said: str | None) -> None:
+    assert few_a_day(count, 3600.0) == said
 
 
 def test_what_follows_from_memory_differs_a_little_on_sound_nodes(own: dict[str, Rule], sound: list[Node]) -> None:

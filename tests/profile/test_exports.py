@@ -25,6 +25,9 @@ HOSTILE = [
     " ",
     "\r",
     "\x1b[31m",
+    "\x9f1m",
+    "line\u2028and\u2029paragraph",
+    "\x85",
 ]
 
 
