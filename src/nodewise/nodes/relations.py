@@ -67,14 +67,14 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def one_value(values: Any) -> str | None:
-    """Whether all processors of the node have one value."""
+    """What the processors have, where that is more than one value."""
     if not isinstance(values, tuple) or len(values) < 2:
         return None
     return ", ".join(f"{value} on {which}" for value, which in values[:4])
 
 
 def few_a_day(count: Any, uptime: Any) -> str | None:
-    """Whether something was counted at most ten times a day since the start, the first day counted whole."""
+    """What was counted, where that is more than ten times a day since the start, the first day counted whole."""
     if not count or not uptime:
         return None
     rate = count / max(1.0, uptime / _DAY_S)
@@ -82,12 +82,12 @@ def few_a_day(count: Any, uptime: Any) -> str | None:
 
 
 def within_a_tenth(offset: Any) -> str | None:
-    """Whether a clock is off by at most a tenth of a second."""
+    """By how much a clock is off, where that is more than a tenth of a second."""
     return f"off by {offset:.3g} s" if offset is not None and abs(offset) > _MOST_OFF_S else None
 
 
 def sound_links(ports: Any, uptime: Any) -> str | None:
-    """Whether the ports of a fabric counted at most a hundred errors a day of each kind, and were down at most ten times a day.
+    """Which ports of a fabric counted more than a hundred errors a day of a kind, or were down more than ten times a day.
 
     The first day counts whole. Where it is not known how long they counted, nothing can be said.
     """
@@ -107,7 +107,7 @@ def sound_links(ports: Any, uptime: Any) -> str | None:
 
 
 def sound_interfaces(interfaces: Any, uptime: Any) -> str | None:
-    """Whether the network's interfaces counted at most a hundred errors a day; the first day counts whole."""
+    """Which of the network's interfaces counted more than a hundred errors a day; the first day counts whole."""
     if not uptime:
         return None
     days = max(1.0, uptime / _DAY_S)
@@ -138,36 +138,24 @@ def speed_disturbed(tests: Any) -> str | None:
 
 
 def all_reached(tests: Any) -> str | None:
-    """Whether every node could be reached to which the speed was to be measured."""
+    """Which nodes could not be reached to which the speed was to be measured."""
     missing = sorted({text for _, speed in tests or () if (text := dict(speed).get("unreached"))})
     return f"no connection with {'; '.join(missing)}" if missing else None
 
 
 _LISTS, _COUNTS = frozenset([tuple, dict]), frozenset([int, float])
-#: Of which kinds the facts are that each function is given.
-OF_FUNCTIONS: dict[str, tuple[frozenset[type], ...]] = {
-    "one_value": (_LISTS,),
-    "few_a_day": (_COUNTS, _COUNTS),
-    "within_a_tenth": (_COUNTS,),
-    "sound_links": (_LISTS, _COUNTS),
-    "sound_interfaces": (_LISTS, _COUNTS),
-    "one_adapter": (_LISTS,),
-    "speed_disturbed": (_LISTS,),
-    "all_reached": (_LISTS,),
+#: Of which kinds the facts are that a function is given; a new one is a function above, and its line here.
+_KINDS: dict[Callable[..., str | None], tuple[frozenset[type], ...]] = {
+    one_value: (_LISTS,),
+    few_a_day: (_COUNTS, _COUNTS),
+    within_a_tenth: (_COUNTS,),
+    sound_links: (_LISTS, _COUNTS),
+    sound_interfaces: (_LISTS, _COUNTS),
+    one_adapter: (_LISTS,),
+    speed_disturbed: (_LISTS,),
+    all_reached: (_LISTS,),
 }
-#: By name; a new one is a function above, and its lines here.
-FUNCTIONS: dict[str, Callable[..., str | None]] = {
-    f.__name__: f
-    for f in (
-        one_value,
-        few_a_day,
-        within_a_tenth,
-        sound_links,
-        sound_interfaces,
-        one_adapter,
-        speed_disturbed,
-        all_reached,
-    )
-}
+OF_FUNCTIONS = {f.__name__: kinds for f, kinds in _KINDS.items()}
+FUNCTIONS = {f.__name__: f for f in _KINDS}
 #: What a rule compares of a value instead of all of it; a new one is a function above, and its line here.
 PARTS: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (lanes,)}
