@@ -18,7 +18,16 @@ from nodewise.base.registry import Registry
 PROGRAM, SELF, CWD, SCRATCH, ID = "{program}", "{self}", "{cwd}", "{scratch}", "{id}"
 
 #: Where the kernel is set: what root writes there inside would hold for the whole system, and stay.
-KERNEL_PLACES = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/mtrr")
+KERNEL_PLACES = (
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/scsi",
+    "/proc/mtrr",
+)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from nodewise.base.shapes import ShapeError
 
 #: The kind that isolates nothing.
 PROCESS = "process"
+#: Metrics of an isolated run, in seconds: from the runtime's start to the program's, and from its end to the runtime's.
+STARTUP, TEARDOWN = "startup_s", "teardown_s"
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _EXAMPLE = "write it such as bwrap, or runc,volume=/data,network=host"
 
