@@ -52,6 +52,8 @@ def test_governors_are_compared_workload_by_workload_and_put_back(tmp_path: Path
     assert all(row.median_s and row.runs >= 6 for row in found.rows)
     assert [row.times is None for row in found.rows] == [True, False] * 3
     assert _line(root) == "schedutil" and found.notes == ()
+    # of other sizes nothing was published
+    assert found.rows_each == (7, 8, 9) and found.published_into_top == ()
 
 
 def test_as_it_is_nothing_is_set(tmp_path: Path) -> None:

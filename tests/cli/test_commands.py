@@ -181,11 +181,42 @@ def test_what_was_given_is_not_recommended(nodewise: Command) -> None:
     ("words", "what"),
     [
         (("--root", "nowhere"), "--root: no such folder"),
+        (("--root", "."), "no copy of a system"),
         (("--only", " , "), "--only names no governor"),
     ],
 )
 def test_governors_that_are_asked_for_wrongly_are_one_message(nodewise, tmp_path, words, what):
     """A folder that is not there would else be taken for a system without frequencies, and nothing for all."""
-    given = [str(tmp_path / word) if word == "nowhere" else word for word in words]
+    given = [str(tmp_path / word) if word in ("nowhere", ".") else word for word in words]
     done = nodewise("governors", *given)
     assert done.returncode == 2 and what in done.stderr and done.stdout == ""
+
+
+def test_reduced_governors_say_so_and_what_is_measured_comes_before_the_results(tmp_path):
+    import subprocess
+
+    code = (
+        "from nodewise.api import governors; governors._QUICK = 100;"
+        "from nodewise.cli.main import main; main(['governors', '--quick', '--out', 'out'])"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "measuring three that sleep, one alone, three without sleep"
+    (reduced,) = [line for line in lines if line.startswith("reduced   ")]
+    assert "matrices of 7, 8 and 9 rows instead of 700, 800 and 900" in reduced
+    assert not any(line.startswith("published") for line in lines)
+
+
+def test_what_was_published_stands_beside_whole_governors_in_lines_of_the_terminal():
+    from nodewise.api.governors import PUBLISHED_INTO_TOP, SIZES, GovernorStudy
+    from nodewise.cli.commands.governors import _text
+    from nodewise.cli.wrapping import wrapped
+
+    text = _text(GovernorStudy(0, None, None, False, SIZES, ("as it is",), (), PUBLISHED_INTO_TOP, (), ()))
+    assert (
+        "\npublished ondemand, three that sleep: back to the top frequency 815 times" in text and "reduced" not in text
+    )
+    lines = wrapped(text, 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[lines.index(next(x for x in lines if x.startswith("published"))) + 1].startswith(" " * 10)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.isolation.runtimes import needs
 from tests.started import started
 
@@ -76,3 +78,17 @@ def test_what_cannot_be_is_one_message(tmp_path: Path) -> None:
     ):
         told = started(*words, cwd=tmp_path)
         assert told.returncode == code and said in told.stderr and "Traceback" not in told.stderr, (words, told)
+
+
+@pytest.mark.parametrize("inside", [(), ("--isolation", "bwrap")])
+def test_a_program_that_is_there_and_cannot_be_executed_is_told_why(inside: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "noexec").write_text("#!/bin/sh\n")
+    (tmp_path / "noexec").chmod(0o644)
+    (tmp_path / "folder").mkdir()
+    for program, said in (
+        ("./noexec", "./noexec is not executable"),
+        ("./folder", "./folder is a directory"),
+        ("./gone", "no such program: ./gone"),
+    ):
+        told = started("place", *inside, *(() if inside else ("compact",)), "--", program, cwd=tmp_path)
+        assert told.returncode != 0 and said in told.stderr and "Traceback" not in told.stderr, (program, told)

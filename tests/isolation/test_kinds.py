@@ -184,6 +184,13 @@ def test_a_report_is_read_while_nothing_of_it_has_a_name() -> None:
         ("bwrap,volume=/", "cannot be a volume"),
         ("process,network=host", "sees all of the system"),
         ("vm,memory=0", "is no option"),
+        ("bwrap,network=host,network=none", "network is given more than once"),
+        ("vm,memory=1G,memory=2G", "memory is given more than once"),
+        ("gvisor,way=ptrace,way=ptrace", "way is given more than once"),
+        ("bwrap,volume=/usr,volume=/usr:ro", "the volume /usr is given more than once"),
+        ("bwrap,volume=/proc", "/proc cannot be a volume: /proc, /dev and /sys are the kernel's"),
+        ("bwrap,volume=/dev/shm", "/dev/shm cannot be a volume"),
+        ("bwrap,volume=/sys/kernel:ro", "/sys/kernel cannot be a volume"),
     ],
 )
 def test_what_cannot_be_read_is_named(text: str, wrong: str) -> None:

@@ -181,7 +181,10 @@ def test_memory_is_of_guests_and_ways_are_known() -> None:
         isolation_kind(Isolation("gvisor", way="fast"))
     with pytest.raises(InputError, match="did you mean microvm"):
         isolation_kind(Isolation("micro-vm"))
-    assert isolation_kind(Isolation("vm", memory=1 << 30)).guest
+    with pytest.raises(InputError, match="no guest boots in 2 B of memory") as caught:
+        isolation_kind(Isolation("microvm", memory=2))
+    assert caught.value.hint is not None and "64 MiB or more" in caught.value.hint
+    assert isolation_kind(Isolation("vm", memory=64 << 20)).guest
 
 
 def test_what_is_emulated_is_neither_compared_nor_tuned(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -341,6 +341,53 @@ def test_mpi_starts_it_on_this_machine(launcher: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["node"] == os.uname().nodename.partition(".")[0]
 
 
+#: What Open MPI 4 says to root, in full.
+AS_ROOT = """
+--------------------------------------------------------------------------
+mpirun has detected an attempt to run as root.
+
+Running as root is *strongly* discouraged as any mistake (e.g., in
+defining TMPDIR) or bug can result in catastrophic damage to the OS
+file system, leaving your system in an unusable state.
+
+We strongly suggest that you run mpirun as a non-root user.
+
+You can override this protection by adding the --allow-run-as-root option
+to the cmd line or by setting two environment variables in the following way:
+the variable OMPI_ALLOW_RUN_AS_ROOT=1 to indicate the desire to override this
+protection, and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 to confirm the choice and
+add one more layer of certainty that you want to do so.
+We reiterate our advice against doing so - please proceed at your own risk.
+--------------------------------------------------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    ("starter", "said", "reason"),
+    [
+        (
+            "mpirun",
+            AS_ROOT,
+            "mpirun refuses to run as root: OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or another --through",
+        ),
+        (
+            "ssh",
+            "Welcome\nsleep: invalid option -- 'x'\nTry 'sleep --help' for more information.\n",
+            "sleep: invalid option -- 'x'",
+        ),
+        ("ssh", "Usage: app [options]\nspeed takes a number\nSee app --help.\n", "speed takes a number"),
+        ("ssh", "Usage: app [options]\n", "Usage: app [options]"),
+    ],
+)
+def test_the_reason_is_what_was_complained_of(starter: str, said: str, reason: str, tmp_path: Path) -> None:
+    """In place of the starter a script that says what it would."""
+    (tmp_path / "said").write_text(said)
+    (tmp_path / starter).write_text(f'#!/bin/sh\ncat "{tmp_path}/said" >&2; exit 1\n')
+    (tmp_path / starter).chmod(0o755)
+    done = _nodewise("snapshot", "--hosts", "n1", "--through", starter, cwd=tmp_path, path=tmp_path)
+    assert done.returncode == 1 and json.loads(done.stdout)["no_answer"] == reason
+
+
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
     with slurm_cluster() as cluster:

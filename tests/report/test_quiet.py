@@ -333,3 +333,28 @@ def test_sessions_that_are_weighed_alike_are_reported(tmp_path: Path) -> None:
     assert f["autogroups"].evidence[1] == "proc/self/autogroup: /autogroup-11 nice 0"
     calm = said_of(tmp_path / "other", systems.server())
     assert not {"autogroups", "DAMON", "free page reporting"} & calm.keys()
+
+
+def test_lost_time_names_the_findings_that_take_it(tmp_path: Path) -> None:
+    spins = [spun(0, lost=0.03)]
+    busy = watched(busiest=(Busy(77, "cc1plus", 0.9, (0,)),), busy_s={0: 0.9, 1: 0.0})
+    f = said_of(tmp_path / "a", systems.laptop(), spins=spins, loaded=busy, idle=busy)
+    assert f["lost time"].do.startswith("see other load") and "other findings" not in f["lost time"].do
+    named = re.split(", | and ", f["lost time"].do.removeprefix("see "))
+    assert all(f[name].severity in (NOISY, NOTE) for name in named)
+    f = said_of(tmp_path / "b", {f"{systems.CPU}/online": "0-1"}, spins=spins)
+    assert f["lost time"].do == "see isolation"
+    f = said_of(tmp_path / "c", {f"{systems.CPU}/online": "0", f"{systems.CPU}/isolated": "0"}, spins=spins)
+    assert f["lost time"].do == "nothing else that was found takes any: look for longer, with --seconds 30"
+
+
+@pytest.mark.parametrize(
+    ("online", "said"),
+    [
+        ("0-7", "for processors 2-7: isolcpus=managed_irq,domain,2-7 nohz_full=2-7 rcu_nocbs=2-7"),
+        ("0-1", "for processor 1: isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1"),
+        ("0", "of one none can be kept free"),
+    ],
+)
+def test_only_processors_that_are_there_are_to_be_kept_free(online: str, said: str, tmp_path: Path) -> None:
+    assert said_of(tmp_path, {f"{systems.CPU}/online": online})["isolation"].do.endswith(said)

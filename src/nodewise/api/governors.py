@@ -55,13 +55,15 @@ class GovernorRow:
 
 @dataclass(frozen=True)
 class GovernorStudy:
-    """What was found. `before` and `after` are the processor's tables; `changed` says whether governors were set; `experiments` are the comparisons' directories."""
+    """What was found. `before` and `after` are the processor's tables; `changed` says whether governors were set; `rows_each` are the sizes of
+    the three matrices, `published_into_top` what was published of those of the study (empty: these are smaller); `experiments` are the comparisons' directories."""
 
     kind: ClassVar[str] = "governors"
     processor: int
     before: FrequencyControl | None
     after: FrequencyControl | None
     changed: bool
+    rows_each: tuple[int, ...]
     governors: tuple[str, ...]
     rows: tuple[GovernorRow, ...]
     published_into_top: tuple[int, ...]
@@ -69,10 +71,15 @@ class GovernorStudy:
     notes: tuple[str, ...]
 
 
+def sizes_of(quick: bool) -> tuple[int, ...]:
+    """How many rows each of the three matrices has."""
+    return tuple(size // (_QUICK if quick else 1) for size in SIZES)
+
+
 def workloads(quick: bool) -> dict[str, list[list[str]]]:
     """By name the commands that run at once on the core: three that sleep, one of them alone, and three that do not sleep."""
     program = str(native_path("nodewise-rows"))
-    sizes = [size // (_QUICK if quick else 1) for size in SIZES]
+    sizes = sizes_of(quick)
     sleeping = [[program, str(n), str(ns), str(CHUNK)] for n, ns in zip(sizes, SLEEPS_NS, strict=True)]
     return {
         "three that sleep": sleeping,
@@ -110,7 +117,7 @@ def study_governors(
     runs = 6 if quick and budget is None else None
     rows: list[GovernorRow] = []
     experiments = []
-    made = workloads(quick)
+    made, sizes = workloads(quick), sizes_of(quick)
     if len(chosen) == 1:
         # under one governor the workloads stand in the same blocks
         tell(", ".join(made))
@@ -146,9 +153,10 @@ def study_governors(
         before,
         after,
         change,
+        sizes,
         tuple(chosen),
         tuple(rows),
-        PUBLISHED_INTO_TOP,
+        PUBLISHED_INTO_TOP if sizes == SIZES else (),
         tuple(experiments),
         tuple(notes),
     )

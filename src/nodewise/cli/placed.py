@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Mapping
@@ -97,15 +96,15 @@ def run_placed(
 
 def _execute(setting: Setting) -> None:
     """Become the program, under the setting."""
+    from nodewise.runner.find_program import find_program
     from nodewise.runner.memory import apply_memory
 
     environment = setting.environment(os.environ)
-    program = shutil.which(setting.command[0], path=environment.get("PATH", os.defpath))
-    if program is None:
+    try:
+        program = find_program(setting.command, environment, None)
+    except ProgramError:
         if setting.isolation is None or not setting.isolation.root:
-            raise ProgramError(
-                f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH"
-            )
+            raise
         # the image that it runs in may have it
         program = ""
     if setting.mask is not None:

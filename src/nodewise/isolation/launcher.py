@@ -14,13 +14,12 @@ from nodewise.isolation.once import around
 from nodewise.isolation.prepare import Prepared, isolation_kind, request_of, start_of
 from nodewise.isolation.probe import working_way
 from nodewise.runner.find_program import find_program
+from nodewise.runner.isolation import STARTUP, TEARDOWN
 from nodewise.runner.job import JobLauncher
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
-#: Metrics of an isolated run, in seconds: from the runtime's start to the program's, and from its end to the runtime's.
-STARTUP, TEARDOWN = "startup_s", "teardown_s"
 #: The mark of a run whose times mean nothing.
 EMULATED = "emulated"
 #: The mark of a run whose program's pages were copied, although its root is mapped.

@@ -12,12 +12,15 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
+from nodewise.base.units import format_bytes
 from nodewise.isolation.image import read_image
 from nodewise.isolation.kind import Kind, Request, Start, Volume, all_kinds, kind_of
 from nodewise.runner.isolation import Isolation, volume_of
 
 #: What is memory inside: whatever a program needs of these folders is shown to it as a volume.
 _MEMORY = ("/tmp", "/run")
+#: In less than this no guest's kernel unpacks its first files and starts a program.
+LEAST_MEMORY = 64 << 20
 
 
 class InMemory:
@@ -165,6 +168,11 @@ def isolation_kind(isolation: Isolation) -> Kind:
         kind.way(isolation.way)
     if isolation.memory and not kind.guest:
         raise InputError(f"--isolation {isolation.text}: memory is of virtual machines", "leave it out")
+    if 0 < isolation.memory < LEAST_MEMORY:
+        raise InputError(
+            f"--isolation {isolation.text}: no guest boots in {format_bytes(isolation.memory)} of memory",
+            f"give {format_bytes(LEAST_MEMORY)} or more, with K, M or G behind the number: memory=2G",
+        )
     if isolation.root:
         if not kind.mapped:
             having = " and ".join(sorted(name for name, one in all_kinds().items() if one.mapped))

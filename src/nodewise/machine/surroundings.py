@@ -132,7 +132,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """All of it. `processors` are those that may be used here; `siblings` are those among them that share a core.
+    """All of it. `processors` are those that may be used here, `online` all that are on; `siblings` are those among them that share a core.
 
     `pressure` is the share of the last ten seconds in which some process waited (None: not shown); `throttled` the
     thermal counters since the system's start by file; `timers` are systemd's that are switched on, `running` the names
@@ -140,6 +140,7 @@ class Surroundings:
     """
 
     processors: tuple[int, ...]
+    online: tuple[int, ...]
     limits: Limits
     clocks: Clocks
     kernel: Kernel
@@ -409,12 +410,14 @@ def online_processors(root: Path) -> tuple[int, ...]:
 def read_surroundings(root: Path, affinity: Iterable[int] | None = None) -> Surroundings:
     """Read everything below `root`; `affinity` are the processors that may be used (None: all that are on)."""
     memory = read_memory_state(root)
-    limits = read_limits(root, online_processors(root) if affinity is None else affinity, memory.total)
+    online = online_processors(root)
+    limits = read_limits(root, online if affinity is None else affinity, memory.total)
     processors = limits.processors
     has_battery, discharging = _battery(root)
     container = read_container(root)
     return Surroundings(
         processors=processors,
+        online=online,
         limits=limits,
         clocks=read_clocks(root, processors),
         kernel=read_kernel(root),

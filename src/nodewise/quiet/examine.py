@@ -22,18 +22,16 @@ def examine(
     s: Surroundings, idle: Watched | None = None, loaded: Watched | None = None, spins: Sequence[Spin] = ()
 ) -> list[Finding]:
     """The findings, worst first: `idle` was watched while nodewise did nothing, `loaded` while it measured `spins`."""
+    others = [
+        *load_findings(s, idle, loaded),
+        *clock_findings(s, loaded or idle),
+        *system_findings(s),
+        *given_back_findings(s),
+    ]
     measured = []
     if spins:
         # its statistics take longer to load than all the rest to do
         from nodewise.quiet.measured import measured_findings
 
-        measured = [*measured_findings(s, spins, loaded)]
-    return worst_first(
-        [
-            *measured,
-            *load_findings(s, idle, loaded),
-            *clock_findings(s, loaded or idle),
-            *system_findings(s),
-            *given_back_findings(s),
-        ]
-    )
+        measured = [*measured_findings(s, spins, loaded, others)]
+    return worst_first([*measured, *others])

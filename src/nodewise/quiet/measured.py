@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nodewise.base.lists import listed
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
@@ -23,6 +24,11 @@ _RUNS = 10
 _HOPELESS = 2000
 _LOST, _SOME_LOST = 0.01, 0.002
 _UNEVEN = 0.02
+#: Findings on what takes time of a processor, those that take most first.
+_TAKERS = (
+    *("other load", "steal", "quota", "interrupts", "DAMON", "page merging"),
+    *("background services", "timed jobs", "watchdog"),
+)
 _METHOD = "M. Sottile, R. Minnich, CLUSTER 2004 (fixed work quantum); P. Beckman et al., Cluster Computing 11, 2008 (selfish detour)"
 
 
@@ -59,15 +65,26 @@ def summary(spins: Sequence[Spin]) -> str:
     return text + f"a 1% difference needs about {last.runs} runs of each"
 
 
-def measured_findings(s: Surroundings, spins: Sequence[Spin], loaded: Watched | None) -> Iterator[Finding]:
-    """What the loop says of the machine."""
+def measured_findings(
+    s: Surroundings, spins: Sequence[Spin], loaded: Watched | None, others: Sequence[Finding] = ()
+) -> Iterator[Finding]:
+    """What the loop says of the machine; `others` are what was found without it."""
     if not spins:
         return
-    yield _lost(spins, loaded)
+    yield _lost(spins, loaded, others)
     yield from _uneven(spins)
 
 
-def _lost(spins: Sequence[Spin], loaded: Watched | None) -> Finding:
+def _who_took(others: Sequence[Finding]) -> str:
+    """Which of the other findings say to whom time is lost."""
+    found = {f.name for f in others if f.severity not in (Severity.OK, Severity.UNKNOWN)}
+    takers = [name for name in _TAKERS if name in found] or ["isolation"] * ("isolation" in found)
+    if takers:
+        return f"see {listed(takers)}"
+    return "nothing else that was found takes any: look for longer, with --seconds 30"
+
+
+def _lost(spins: Sequence[Spin], loaded: Watched | None, others: Sequence[Finding]) -> Finding:
     total = sum(s.seconds for s in spins)
     lost = sum(s.lost_s for s in spins)
     share = lost / total
@@ -97,7 +114,7 @@ def _lost(spins: Sequence[Spin], loaded: Watched | None) -> Finding:
         evidence,
         "a program loses as much or more; one that waits for all of its threads at barriers loses what the worst processor "
         "does, each time",
-        "" if severity is Severity.OK else "see the other findings: they say to whom",
+        "" if severity is Severity.OK else _who_took(others),
         source=_METHOD,
     )
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
@@ -243,6 +243,15 @@ def _dirty(s: Surroundings) -> Iterator[Finding]:
         )
 
 
+def _to_keep_free(online: Sequence[int]) -> str:
+    """What to boot with: two processors are left to the system, of two one, and of one nothing can be kept."""
+    free = online[2:] or online[1:]
+    if not free:
+        return "measure on a machine with more processors: of one none can be kept free"
+    those, which = format_processors(free), f"processor{'s' * (len(free) > 1)}"
+    return f"on a machine for measuring boot with, for {which} {those}: isolcpus=managed_irq,domain,{those} nohz_full={those} rcu_nocbs={those}"
+
+
 def _isolation(s: Surroundings) -> Finding:
     k = s.kernel
     evidence = (
@@ -258,9 +267,8 @@ def _isolation(s: Surroundings) -> Finding:
             "no processor is kept free of the system's own work",
             evidence,
             "the tick, the kernel's threads and every other process may come to any processor; `lost time` says what that costs",
-            "on a machine for measuring boot with, for processors 2 and up: isolcpus=managed_irq,domain,2-N nohz_full=2-N "
-            "rcu_nocbs=2-N",
-            "remove them from the kernel's command line",
+            _to_keep_free(s.online),
+            "remove them from the kernel's command line" if len(s.online) > 1 else "",
             root=True,
             source=source,
         )

@@ -12,7 +12,11 @@ from nodewise.base.shapes import ShapeError
 
 #: The kind that isolates nothing.
 PROCESS = "process"
+#: Metrics of an isolated run, in seconds: from the runtime's start to the program's, and from its end to the runtime's.
+STARTUP, TEARDOWN = "startup_s", "teardown_s"
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+#: They are the kernel's, and inside they are its own.
+_KERNELS = ("/proc", "/dev", "/sys")
 _EXAMPLE = "write it such as bwrap, or runc,volume=/data,network=host"
 
 
@@ -59,10 +63,20 @@ def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
         raise InputError(f"--isolation {text!r} names no kind", _EXAMPLE)
     volumes: list[str] = []
     network, way, memory, root = False, "", 0, ""
+    given: set[str] = set()
     for option in options:
         name, _, value = option.partition("=")
+        if name in given:
+            raise InputError(f"--isolation {kind}: {name} is given more than once", f"leave out all but one {name}=…")
+        given |= {name} - {"volume"}
         if name == "volume" and value:
-            volumes.append(_volume(value, folder or Path.cwd()))
+            volume = _volume(value, folder or Path.cwd())
+            if volume_of(volume)[0] in (volume_of(one)[0] for one in volumes):
+                raise InputError(
+                    f"--isolation {kind}: the volume {volume_of(volume)[0]} is given more than once",
+                    "leave out all but one",
+                )
+            volumes.append(volume)
         elif name == "network" and value in ("host", "none"):
             network = value == "host"
         elif name == "way" and value:
@@ -74,7 +88,7 @@ def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
         else:
             raise InputError(
                 f"--isolation {kind}: {option!r} is no option",
-                "the options are: volume=DIR, volume=DIR:ro, network=host, way=NAME, memory=2G, root=IMAGE",
+                "the options are: volume=DIR, volume=DIR:ro, network=host, network=none, way=NAME, memory=2G, root=IMAGE",
             )
     if kind == PROCESS:
         if options:
@@ -99,6 +113,11 @@ def _volume(text: str, folder: Path) -> str:
     if "," in str(whole) or str(whole) == "/":
         raise InputError(
             f"--isolation: {whole} cannot be a volume", "name a folder below /, without a comma in its name"
+        )
+    if any(whole.is_relative_to(place) for place in _KERNELS):
+        raise InputError(
+            f"--isolation: {whole} cannot be a volume: /proc, /dev and /sys are the kernel's, and there are others inside",
+            "name a folder of files",
         )
     return str(whole) if writable else f"{whole}:ro"
 

@@ -27,6 +27,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
+from nodewise.verdicts.isolated import memory_notes, own_wall
 from nodewise.verdicts.pair import (
     WHEN_BUSY,
     PairVerdict,
@@ -301,19 +302,14 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     notes += [("stopped", text) for text in _stopped_note(experiment, row)]
     if not row.runs or row.median is None:
         return notes
-    cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
+    cpu, wall = row.medians.get("cpu_s"), own_wall(experiment, row.name, row.medians)
     if row.disturbed > 0.2 * (row.runs + row.failed):
         text = f"{row.disturbed} of {_runs(row.runs + row.failed)} were disturbed; `nodewise quiet` says by what"
         notes.append(("disturbed", text))
-    elif cpu is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
-        notes.append(
-            (
-                "waits",
-                f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "
-                "(files, network, sleep), which is then what is measured",
-            )
-        )
-    if row.shell and wall < _SHORT_S:
+    elif cpu is not None and wall is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
+        text = f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "
+        notes.append(("waits", f"{text}(files, network, sleep), which is then what is measured"))
+    if row.shell and wall is not None and wall < _SHORT_S:
         text = (
             f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row.shell}) is a part of it"
         )
@@ -433,6 +429,7 @@ def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> C
             *met.of().conditions,
             *energy_notes(experiment),
             *metric_notes(experiment),
+            *memory_notes(experiment, {r.name: r.medians for r in rows}),
             *_to_be_set(experiment, contenders),
             *experiment.remarks,
         ),

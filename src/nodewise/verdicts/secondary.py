@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
+from nodewise.runner.isolation import PROCESS, STARTUP, TEARDOWN
 from nodewise.runner.objective import SECONDS, WORK, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
 from nodewise.statistics.summary import mad, median
+from nodewise.verdicts.isolated import MEMORY, kind_of_isolation, memory_is_the_starters
 
 ENERGY = "energy_j"
-_MEMORY = "peak_bytes"
 _TIMES = ("seconds", "wall_s")
 #: Peak memory that differs by less than this is no choice.
 _MEMORY_DIFFERS = 1.05
@@ -91,15 +92,19 @@ def interval_of(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 class SecondaryMetrics:
-    """The other metrics of an experiment: those asked for, and energy, cost and memory where they were recorded."""
+    """The other metrics of an experiment: those asked for, energy, cost and memory where they were recorded, and what isolation costs."""
 
     def __init__(self, experiment: Experiment):
+        self._experiment = experiment
         self._objective = experiment.objective
         self._shown = experiment.shown.metrics
         self._ok = experiment.records.ok
         known = {name for _, name in experiment.records.named}
         metrics = {o.metric: o for o in self._shown}
-        usual = [Objective(m) for m in (ENERGY, COST, _MEMORY) if m in known]
+        usual = [Objective(m) for m in (ENERGY, COST, MEMORY) if m in known]
+        isolated = any(kind_of_isolation(experiment, key) != PROCESS for key in experiment.settings)
+        self._around = [Objective(m) for m in (STARTUP, TEARDOWN) if isolated and m in known]
+        usual += self._around
         usual += [] if self._objective.metric in _TIMES else [SECONDS]
         metrics = {o.metric: o for o in usual} | metrics
         metrics.pop(self._objective.metric, None)
@@ -127,7 +132,10 @@ class SecondaryMetrics:
         for other in self.metrics:
             judged = judged_rows(rows, other.metric)
             values = [r.metrics[other.metric].median for r in judged]
-            if other.metric == _MEMORY and other not in self._shown and not _differ(values):
+            if other not in self._shown and (other in self._around or (other.metric == MEMORY and not _differ(values))):
+                continue
+            peaks = dict(zip((r.key for r in judged), values, strict=True)) if other.metric == MEMORY else {}
+            if peaks and memory_is_the_starters(self._experiment, peaks):
                 continue
             repeated = [r for r in judged if r.runs > 1]
             doubts = [

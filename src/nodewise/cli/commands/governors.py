@@ -49,7 +49,7 @@ _FOLDER = Path("nodewise-experiments")
     help="Use the first of these processors. [default: the first that may be used]",
     group=MACHINE,
 )
-@option("--quick", is_flag=True, help="End within a minute.", group=MEASUREMENT)
+@option("--quick", is_flag=True, help="End within a minute: matrices have a tenth of the rows.", group=MEASUREMENT)
 @budget_option(None, " [default: 5min, or six blocks with --quick]")
 @out_option()
 @option("--root", type=PATH, metavar="DIR", help="Only show what this copy of another system's / says.", group=MACHINE)
@@ -75,6 +75,7 @@ def command(
     from nodewise.api.governors import study_governors
     from nodewise.base.processors import parse_processors
     from nodewise.cli.experiments import place_for_command
+    from nodewise.cli.wrapping import print_wrapped
     from nodewise.machine.frequencies import read_frequency_control
     from nodewise.machine.given import machine
     from nodewise.report.text.governors import control_text
@@ -89,6 +90,8 @@ def command(
         refuse_ignored(context, "--root only reads", ("change", "only", "quick", "budget", "out", "as_json"))
         if not root.is_dir():
             raise InputError(f"--root: no such folder: {root}", "name a copy of a system's /")
+        if not (root / "sys").is_dir():
+            raise InputError(f"no copy of a system: {root}", "it must hold sys")
         print(control_text(read_frequency_control(root, wanted[0]), wanted[0]))
         return
     if wrong := [p for p in wanted if p not in allowed]:
@@ -103,24 +106,33 @@ def command(
         quick=quick,
         budget=budget,
         out=place_for_command(("governors",), _FOLDER) if out is None else out,
-        tell=lambda name: print(f"measuring {name}", file=sys.stderr),
+        tell=lambda name: print(f"measuring {name}", file=sys.stderr, flush=True),
     )
     if as_json:
         print(json.dumps(encode(study), indent=1))
     else:
-        print(_text(study))
+        print_wrapped(_text(study))
 
 
 def _text(study: GovernorStudy) -> str:
+    from nodewise.api.governors import SIZES
+    from nodewise.base.lists import listed
     from nodewise.report.text.governors import control_text, rows_text
 
     lines = [control_text(study.before, study.processor), "", *rows_text([_cells(row) for row in study.rows])]
     if study.after is not None and study.after.counted:
         lines += ["", "afterwards", control_text(study.after, study.processor)]
-    counts = ", ".join(map(str, study.published_into_top))
+    lines.append("")
+    if study.rows_each != SIZES:
+        these, whole = (listed([str(size) for size in sizes]) for sizes in (study.rows_each, SIZES))
+        lines.append(
+            f"reduced   matrices of {these} rows instead of {whole}: nothing here can be held against what was published"
+        )
+    if study.published_into_top:
+        counts = ", ".join(map(str, study.published_into_top))
+        back = f"back to the top frequency {sum(study.published_into_top)} times, from each of 13 others {counts}"
+        lines.append(f"published ondemand, three that sleep: {back}")
     lines += [
-        "",
-        f"published, ondemand, three that sleep: back to the top frequency {sum(study.published_into_top)} times, from each of 13 others {counts}",
         *(f"note      {note}" for note in study.notes),
         *(f"kept      {folder}" for folder in study.experiments),
     ]

@@ -25,7 +25,17 @@ _LONGEST_REASON = 200
 _WORD = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _LABEL = re.compile(r"([A-Za-z0-9_][\w.-]{0,63}): ")
 _OWN = re.compile(r"(clush|srun|mpirun|mpiexec): (error: )?")
-_ERROR = re.compile(r"\b(error|cannot|can't|could ?n.t|not|no|denied|refused|fail\w*|fatal)\b", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\b(error|cannot|can't|could ?n.t|not|no|denied|refuse[sd]|fail\w*|fatal|invalid|illegal|unrecogni[sz]ed|unknown|missing)\b",
+    re.IGNORECASE,
+)
+#: What follows a complaint and says nothing of it.
+_ADVICE = re.compile(r"(try|see|usage:|for more) .*", re.IGNORECASE)
+#: Open MPI says it in many lines, the last of which is no reason.
+_AS_ROOT = "has detected an attempt to run as root"
+_ROOTS_REFUSAL = (
+    "mpirun refuses to run as root: OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or another --through"
+)
 #: What srun says of tasks that have ended badly, and before that what they themselves said.
 _TASKS = re.compile(r"srun: error: (?P<nodes>\S+): tasks? (?P<tasks>[\d,-]+): (?P<how>.*)")
 _TASK = re.compile(r"(\d{1,6}): (.*)")
@@ -104,12 +114,14 @@ class _Listener:
         label = _LABEL.match(words)
         if label and self._asked(label[1]) == node:
             words = words[label.end() :]
+        if _AS_ROOT in words:
+            words = _ROOTS_REFUSAL
         before = self.said.get(node, "")
         if words in before or not any(map(str.isalnum, words)):
             return
         if own and before:
             self.said[node] = f"{before}; {words}"
-        elif not _ERROR.search(before):
+        elif not before or not (_ERROR.search(before) or _ADVICE.fullmatch(words)):
             self.said[node] = words
 
     def silent(self, node: str, reason: str) -> None:

@@ -14,6 +14,7 @@ from nodewise.report.text.comparison import table_rows
 from nodewise.runner.objective import format_metric
 from nodewise.verdicts.compare import CompareVerdict, describe
 from nodewise.verdicts.confirm import ConfirmVerdict, Held
+from nodewise.verdicts.isolated import isolation_limits
 from nodewise.verdicts.stored import Stored
 
 #: The most commands that are named in the title of a comparison's page.
@@ -52,7 +53,12 @@ def _page(stored: Stored[Any], verdict: CompareVerdict, headline: str, sentence:
         "tone": _tone(verdict),
         "table": table,
         "pairs": [replace(p, one=labels[p.one], other=labels[p.other]) for p in verdict.pairs] if others else [],
-        "limits": [*dict.fromkeys([*notes, *verdict.warnings]), *_of_intervals(verdict), *thinning(experiment)],
+        "limits": [
+            *dict.fromkeys([*notes, *verdict.warnings]),
+            *_of_intervals(verdict),
+            *isolation_limits(experiment, {r.name: r.medians for r in verdict.contenders}),
+            *thinning(experiment),
+        ],
     }
     return sampled_page("compare.html", stored, verdict, make_figures(experiment, verdict), values)
 

@@ -12,7 +12,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.report.pages.template import render
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, leaders
-from nodewise.report.text.comparison import shown_cells
+from nodewise.report.text.comparison import shown_cells, shown_names
 from nodewise.report.text.ranks import rank_rows, rank_sentence
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
@@ -74,7 +74,7 @@ def sampled_page(
 
 def sorted_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[dict[str, Any]]:
     """Cells of the metrics that were asked for, median and MAD each, with the values by which they are sorted."""
-    found = [metrics.get(name) for name in verdict.shown]
+    found = [metrics.get(name) for name in shown_names(verdict)]
     values = [v for one in found for v in ((1e300, 1e300) if one is None else (one.median, one.mad))]
     return [{"text": t, "value": v} for t, v in zip(shown_cells(verdict, metrics), values, strict=True)]
 

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.tables import BASELINE, labels_of
+from nodewise.runner.isolation import STARTUP, TEARDOWN
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
@@ -42,7 +43,7 @@ def table_rows(verdict: CompareVerdict, labels: Mapping[str, str] | None = None)
     `labels` are shorter names of the contenders.
     """
     labels = labels or {}
-    metric, currency, shown = verdict.metric, verdict.currency, verdict.shown
+    metric, currency, shown = verdict.metric, verdict.currency, shown_names(verdict)
     counted = any(r.work for r in verdict.contenders)
     heads = ["command", "median", "MAD", "range", "runs", "speedup"] + ["work", "rate", "redundancy"] * counted
     heads += [head for name in shown for head in (name, "MAD")]
@@ -83,10 +84,18 @@ def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
     )
 
 
+def shown_names(verdict: CompareVerdict | TuneVerdict) -> tuple[str, ...]:
+    """The metrics that have a column: those that were asked for, and of a comparison what isolation costs."""
+    if not isinstance(verdict, CompareVerdict):
+        return verdict.shown
+    around = (n for n in (STARTUP, TEARDOWN) if any(n in r.metrics for r in verdict.contenders))
+    return tuple(dict.fromkeys((*verdict.shown, *around)))
+
+
 def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[str]:
     """Median and MAD of each metric that was asked for, for one setting; a dash where it reports none."""
     cells = []
-    for name in verdict.shown:
+    for name in shown_names(verdict):
         one = metrics.get(name)
         numbers = (None, None) if one is None else (one.median, one.mad)
         cells += ["–" if n is None else format_metric(name, n, verdict.currency) for n in numbers]
