@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.api.stored_profile import _why_cut
 from nodewise.base.errors import StoreError
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
@@ -126,6 +127,19 @@ def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewi
         assert not missed or ("8 KiB" in notes[0] and "--call-graph dwarf,65528" in notes[0])
     wrong = nodewise("profile", "--call-graph", "dwarf,9k", "--", "true")
     assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
+
+
+def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    plain = compiled(tmp_path, "-fomit-frame-pointer")
+    for chains in ("none", "fp"):
+        out = ("--out", str(tmp_path / chains), "--json", "--", str(plain), "400000")
+        told = json.loads(nodewise("profile", "--call-graph", chains, "--rate", "299", *out).stdout)
+        notes = [note for note in told["notes"] if "outer callers" in note]
+        assert not any("copied" in note for note in notes)
+        assert not notes if chains == "none" else all("-fno-omit-frame-pointer" in note for note in notes)
+        assert shutil.which("addr2line") is None or told["lines"], chains
+    assert "keeps no frame pointers" in _why_cut("fp") and "8 KiB" in _why_cut("dwarf")
 
 
 @pytest.mark.parametrize(
