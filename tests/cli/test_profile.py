@@ -129,6 +129,16 @@ def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewi
     assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
 
 
+def test_a_program_whose_path_has_a_line_break_is_refused_before_it_runs(nodewise: Command, tmp_path: Path) -> None:
+    (folder := tmp_path / "a\nb").mkdir()
+    (program := folder / "run").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (link := tmp_path / "link").symlink_to(program)
+    for name in (program, link):
+        done = nodewise("profile", "--out", str(tmp_path / "kept"), "--", str(name))
+        assert done.returncode == 2 and "line break" in done.stderr and not (tmp_path / "ran").exists(), done.stderr
+
+
 def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, tmp_path: Path) -> None:
     need_perf()
     plain = compiled(tmp_path, "-fomit-frame-pointer")
