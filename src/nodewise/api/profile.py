@@ -164,10 +164,9 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
     most = recording.most_bytes if isinstance(recording, Recording) else 0
     notes = prepared.notes
     if ended_by_size(prepared, exit_code):
-        exit_code = 0
         notes = (
             *notes,
-            f"perf ended the program when the recording had reached {format_bytes(most)}, as --max-size asks",
+            f"perf ended the program when the recording had reached {format_bytes(most)}, as --max-size asks: the exit code is {exit_code}",
         )
     kept = Kept(
         command=tuple(Masks().masked(list(prepared.command))),
