@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.api.stored_profile import _why_cut
 from nodewise.base.errors import StoreError
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
@@ -85,12 +86,14 @@ def test_its_exit_code_is_the_programs(nodewise: Command, work: Path, tmp_path: 
     assert done.returncode == 7, done.stderr
 
 
-def test_a_program_that_ends_with_its_recording_has_not_failed(nodewise: Command, tmp_path: Path) -> None:
+def test_a_program_that_ends_with_its_recording_has_the_exit_code_of_how_it_died(
+    nodewise: Command, tmp_path: Path
+) -> None:
     loop = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"
     done = nodewise(
         "profile", "--max-size", "100kB", "--rate", "999", "--out", str(tmp_path / "p"), "--", "sh", "-c", loop
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 143 and "the exit code is 143" in done.stderr.replace("\n", " "), done.stderr
     assert "perf ended the program when the recording had reached" in done.stderr
     ended = nodewise("profile", "--max-size", "10MB", "--out", str(tmp_path / "q"), "--", "sh", "-c", "kill -TERM $$")
     assert ended.returncode == 143
@@ -101,7 +104,7 @@ def test_what_the_program_started_does_not_outlive_the_limit(nodewise: Command, 
     below = f"(while :; do :; done) & echo $! >{tmp_path}/pid; wait"
     limit = ("--max-size", "100kB", "--rate", "999", "--call-graph", "dwarf")
     done = nodewise("profile", *limit, "--out", str(tmp_path / "p"), "--", "sh", "-c", below)
-    assert done.returncode == 0 and "perf ended the program" in done.stderr, done.stderr
+    assert done.returncode == 143 and "perf ended the program" in done.stderr, done.stderr
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -126,6 +129,29 @@ def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewi
         assert not missed or ("8 KiB" in notes[0] and "--call-graph dwarf,65528" in notes[0])
     wrong = nodewise("profile", "--call-graph", "dwarf,9k", "--", "true")
     assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
+
+
+def test_a_program_whose_path_has_a_line_break_is_refused_before_it_runs(nodewise: Command, tmp_path: Path) -> None:
+    (folder := tmp_path / "a\nb").mkdir()
+    (program := folder / "run").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    (link := tmp_path / "link").symlink_to(program)
+    for name in (program, link):
+        done = nodewise("profile", "--out", str(tmp_path / "kept"), "--", str(name))
+        assert done.returncode == 2 and "line break" in done.stderr and not (tmp_path / "ran").exists(), done.stderr
+
+
+def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    plain = compiled(tmp_path, "-fomit-frame-pointer")
+    for chains in ("none", "fp"):
+        out = ("--out", str(tmp_path / chains), "--json", "--", str(plain), "400000")
+        told = json.loads(nodewise("profile", "--call-graph", chains, "--rate", "299", *out).stdout)
+        notes = [note for note in told["notes"] if "outer callers" in note]
+        assert not any("copied" in note for note in notes)
+        assert not notes if chains == "none" else all("-fno-omit-frame-pointer" in note for note in notes)
+        assert shutil.which("addr2line") is None or told["lines"], chains
+    assert "keeps no frame pointers" in _why_cut("fp") and "8 KiB" in _why_cut("dwarf")
 
 
 @pytest.mark.parametrize(

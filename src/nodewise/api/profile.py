@@ -83,6 +83,12 @@ def prepare_profile(
     find_program(command, inherited, None)
     inside = folder_of_ranks(command[:at])
     program = Path(inside or "", find_program(behind_env(inner) or inner, inherited, inside))
+    # of links perf writes the path of what they lead to
+    if any(end in str(path) for end in "\n\r" for path in (program, program.resolve())):
+        raise InputError(
+            f"{str(program)!r} cannot be profiled: its path holds a line break, which perf's text cannot carry",
+            "give the file or its folder another name, or copy it",
+        )
     # ranks may run elsewhere, and the recordings lie in one place
     into = folder.absolute()
     python = python_of(inner, inherited)
@@ -158,10 +164,9 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
     most = recording.most_bytes if isinstance(recording, Recording) else 0
     notes = prepared.notes
     if ended_by_size(prepared, exit_code):
-        exit_code = 0
         notes = (
             *notes,
-            f"perf ended the program when the recording had reached {format_bytes(most)}, as --max-size asks",
+            f"perf ended the program when the recording had reached {format_bytes(most)}, as --max-size asks: the exit code is {exit_code}",
         )
     kept = Kept(
         command=tuple(Masks().masked(list(prepared.command))),

@@ -93,13 +93,9 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     lost = sum(one.lost for one in recorded.values())
     if lost:
         notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
-    cut = 0.0 if spied else cut_share(work)
+    cut = 0.0 if spied or kept.chains == "none" else cut_share(work)
     if cut >= _MANY_CUT:
-        more = f": --call-graph dwarf,{MOST_COPIED} copies more" if bytes_copied(kept.chains) < MOST_COPIED else ""
-        notes.append(
-            f"outer callers are missing of {format_percent(cut)} of the samples: their stacks are deeper than the "
-            f"{format_bytes(bytes_copied(kept.chains))} that are copied{more}, or functions in between have no unwind tables"
-        )
+        notes.append(f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains)}")
     if len(work) < FEWEST:
         notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
     # each recording has the limit, so that of a rank is full whatever those of others hold
@@ -148,6 +144,20 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         recordings=tuple(str(path) for path in files.values()),
     )
     return Profiled(result, recorded)
+
+
+def _why_cut(chains: str) -> str:
+    """What chains of that kind lose their outer callers by, and what helps."""
+    if chains == "fp":
+        return (
+            "the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer, "
+            "or try --call-graph dwarf"
+        )
+    more = f": --call-graph dwarf,{MOST_COPIED} copies more" if bytes_copied(chains) < MOST_COPIED else ""
+    return (
+        f"their stacks are deeper than the {format_bytes(bytes_copied(chains))} that are copied{more}, "
+        "or functions in between have no unwind tables"
+    )
 
 
 def _recorded(path: Path) -> Recorded:

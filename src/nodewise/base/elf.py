@@ -34,6 +34,7 @@ class Elf:
         if len(data) < 20 or data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
             raise InputError("not an ELF file")
         self.bits = 32 * data[4]
+        self.little = data[5] == 1
         self._order = "<" if data[5] == 1 else ">"
         #: The machine's number, such as 62 for x86-64 and 183 for AArch64.
         self.machine: int = self._read("H", 18)[0]
@@ -93,6 +94,18 @@ class Elf:
         offset, length = heads[names_at][4:6]
         table = self._data[offset : offset + length]
         return [table[head[0] : table.find(b"\0", head[0])].decode(errors="replace") for head in heads]
+
+    def section(self, name: str) -> tuple[int, bytes, int] | None:
+        """A section's address, its bytes as far as the file has them, and its size; None where there is none of that name."""
+        names = self.sections()
+        if name not in names:
+            return None
+        wide = self.bits == 64
+        (start,) = self._read("Q" if wide else "I", 40 if wide else 32)
+        (width,) = self._read("H", 58 if wide else 46)
+        head = self._read("IIQQQQ" if wide else "IIIIII", start + names.index(name) * width)
+        address, offset, size = head[3:6]
+        return address, self._data[offset : offset + size], size
 
     @cached_property
     def _entries(self) -> list[tuple[int, int]]:

@@ -125,7 +125,10 @@ class Recording:
         waiting = ["-c", "1", "-e", _WAITING] if self.off_cpu else []
         limit = [f"--max-size={self.most_bytes}B"] if self.most_bytes else []
         name, _, privileges = self.perf.event.partition(":")
-        words = [self.perf.path, "record", "-q", "-o", str(self.into), "-e", f"{name}/freq={self.rate}/{privileges}"]
+        # of a chain of one perf says where it lies in its file, which lines are found by, and of no chain only where it was in memory
+        alone = ",call-graph=fp,max-stack=1" if self.chains == "none" else ""
+        event = f"{name}/freq={self.rate}{alone}/{privileges}"
+        words = [self.perf.path, "record", "-q", "-o", str(self.into), "-e", event]
         # switches say for how long a thread waited, and need no rights
         return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.profile.interpreter import Python
+from nodewise.profile.unwinding import has_tables
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,22 @@ def choose_chains(program: Path, environment: Mapping[str, str]) -> Chains:
     """Chains by unwinding a copy of the stack where the program has what that needs, else by frame pointers."""
     if environment.get("PYTHONPERFSUPPORT"):
         return Chains("fp", "Python's own functions are seen by frame pointers alone (PYTHONPERFSUPPORT)")
-    sections = read_sections(program)
-    if sections is None:
+    try:
+        with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            elf = Elf(data)
+            dynamic, tables = elf.dynamic, has_tables(elf)
+    except (OSError, ValueError, InputError):
         return Chains("dwarf", "it is a script: what its interpreter calls has unwind tables, as packages mostly do")
-    if ".eh_frame" in sections or ".debug_frame" in sections:
+    if not dynamic:
         return Chains(
-            "dwarf", "it has unwind tables, by which the caller of a leaf is right, as by frame pointers it is not"
+            "fp", "it is linked statically, where perf unwinds nothing: only code with frame pointers has chains"
         )
-    return Chains("fp", "it has no unwind tables: only code compiled with -fno-omit-frame-pointer has whole chains")
+    if tables:
+        return Chains("dwarf", "it has unwind tables, which name the callers of small functions, too")
+    return Chains(
+        "fp",
+        "most of its code has no unwind tables: only what is compiled with -fno-omit-frame-pointer has whole chains",
+    )
 
 
 def python_environment(python: Python | None, environment: Mapping[str, str]) -> dict[str, str]:
