@@ -76,6 +76,15 @@ def test_a_file_that_fails_while_it_is_read_leaves_the_others(nodes: list[Node],
     assert fleet.unreadable[0].problem == "it cannot be read: Input/output error"
 
 
+@pytest.mark.parametrize("first", [True, 1])
+def test_true_is_not_one_whatever_comes_first(nodes: list[Node], first: object) -> None:
+    fleet = Fleet(("own.*",))
+    values = [first, 1, True, 1]
+    lines = [json.dumps({**nodes[0], "node": f"n{i}", "own": {"x": v}}) for i, v in enumerate(values)]
+    fleet.read([io.BytesIO("\n".join(lines).encode())])
+    assert [type(one["x"]) for one in fleet.columns["own.*"]] == [type(v) for v in values]
+
+
 def test_of_one_node_the_newest_snapshot_counts(nodes: list[Node]) -> None:
     old = {**nodes[0], "taken": nodes[0]["taken"] - 50}
     for several, newest in (([old, nodes[0]], 1), ([nodes[0], old], 0)):

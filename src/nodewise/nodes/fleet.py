@@ -87,7 +87,8 @@ class Fleet:
         kind = type(value)
         if kind is str or kind is tuple:
             return self._seen.setdefault(value, value)
-        if kind is dict and float not in map(type, value.values()):
+        # true equals one, and is another answer
+        if kind is dict and not {float, bool} & set(map(type, value.values())):
             return self._seen_several.setdefault(tuple(value.items()), value)
         return value
 
