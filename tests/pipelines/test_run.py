@@ -224,7 +224,10 @@ def test_the_first_ctrl_c_drains_and_loses_nothing(endless: subprocess.Popen[str
 
 
 def test_the_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
-    (tmp_path / "slow_part.py").write_text("import time\ndef nap(content):\n    time.sleep(60)\n")
+    begun = tmp_path / "begun"
+    (tmp_path / "slow_part.py").write_text(
+        f"import pathlib, time\ndef nap(content):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
+    )
     path = written(tmp_path, simple("kind = 'generator'\nsize = 100", "kind = 'python'\ncall = 'slow_part:nap'"))
     process = subprocess.Popen(
         [sys.executable, "-m", "nodewise", "pipeline", str(path)],
@@ -233,9 +236,9 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
         env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
     )
     until = time.monotonic() + 60
-    while len(_processes(tmp_path)) < 5 and time.monotonic() < until:
+    while not begun.exists():
+        assert process.poll() is None and time.monotonic() < until
         time.sleep(0.05)
-    time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     assert process.poll() is None

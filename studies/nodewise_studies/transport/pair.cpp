@@ -240,14 +240,23 @@ class Pair {
     }
 
     // One that was killed is the reason, whatever the other says of it; and not one that aborted, where both were: some
-    // libraries abort a side whose other side is gone.
+    // libraries abort a side whose other side is gone, and may do so before that one's end is complete.
     std::string reason(const std::string& said) {
-        const auto killed = [](const Child& child) { return child.status && WIFSIGNALED(*child.status); };
-        await(kGraceMs, [&](const Child&) { return std::ranges::none_of(children_, killed); });
-        auto found = std::ranges::find_if(
-            children_, [&](const Child& child) { return killed(child) && WTERMSIG(*child.status) != SIGABRT; });
+        const auto aborted = [](const Child& child) {
+            return child.status && WIFSIGNALED(*child.status) && WTERMSIG(*child.status) == SIGABRT;
+        };
+        const auto killed = [&](const Child& child) {
+            return child.status && WIFSIGNALED(*child.status) && !aborted(child);
+        };
+        const auto ended = [](const Child& child) { return child.status.has_value(); };
+        await(kGraceMs, [&](const Child&) { return std::ranges::none_of(children_, ended); });
+        const bool any = std::ranges::any_of(children_, aborted);
+        await(any ? kEndMs : kGraceMs, [&](const Child&) {
+            return std::ranges::none_of(children_, killed) && !std::ranges::all_of(children_, ended);
+        });
+        auto found = std::ranges::find_if(children_, killed);
         if (found == children_.end()) {
-            found = std::ranges::find_if(children_, killed);
+            found = std::ranges::find_if(children_, aborted);
         }
         return found == children_.end() ? said : ending(*found);
     }
