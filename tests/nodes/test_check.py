@@ -298,10 +298,25 @@ until = 2026-11-22
     result = _judge(_changed(sound, 9, "services|sshd", KeyError), own, site)
     found = {f.finding.name: (f.nodes, f.finding.severity) for f in result.findings}
     assert found["desired:memory.swappiness"] == (("n00002",), Severity.WRONG)
-    assert found["services"] == (("n00010",), Severity.NOTE) and "suppression-ended" in found
+    assert found["services"] == (("n00010",), Severity.NOTE)
+    assert found["suppression-ended"] == ((), Severity.NOTE)
     assert [(f.nodes, f.suppressed) for f in result.suppressed] == [
         (("n00001",), "a test of paging (until 2026-11-23)")
     ]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_that_a_suppression_has_ended_is_a_finding_like_others(
+    own: dict[str, Rule], sound: list[Node], turned: bool, tmp_path: Path
+) -> None:
+    ended = '[[suppress]]\nrule = "services"\nreason = "moved"\nuntil = 2026-11-22\n'
+    other = '[[suppress]]\nrule = "suppression-ended"\nreason = "known"\nuntil = 2026-11-23\n'
+    site = _site(tmp_path, ended, own)
+    assert [f.finding.severity for f in _judge(sound, own, site).findings] == [Severity.NOTE]
+    louder = _site(tmp_path, '[severity]\n"suppression-ended" = "wrong"\n' + ended, own)
+    assert [f.finding.severity for f in _judge(sound, own, louder).findings] == [Severity.WRONG]
+    covered = _judge(sound, own, _site(tmp_path, other + ended if turned else ended + other, own))
+    assert not covered.findings and [f.suppressed for f in covered.suppressed] == ["known (until 2026-11-23)"]
 
 
 RULE = """[[rule]]
@@ -318,26 +333,6 @@ def test_a_rule_of_a_users_own_is_one_table(own: dict[str, Rule], sound: list[No
     (tmp_path / "mine.toml").write_text(RULE.replace("memory.total", "own.licence"))
     result = _judge(_changed(sound, 0, "own|licence", "x"), joined(own.values(), read_rules(tmp_path)))
     assert _found(result) == {"a": ("n00001",)}
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"[" * 100_000, "nested deeper"),
-        (b'{"nodewise_snapshot": 7}', "version 7, this nodewise reads version 1"),
-        (b'{"nodewise_snapshot": 1, "node": "n1"', "no JSON"),
-        (b'{"nodewise_snapshot": 1, "node": "n1"}', "it is missing"),
-        (b"[1]", "it is no snapshot"),
-        (b"\xff", "no UTF-8"),
-        (b"x" * (2 << 20), "more than 1048576 bytes"),
-    ],
-)
-def test_what_is_no_snapshot_is_named_and_the_others_are_judged(
-    own: dict[str, Rule], sound: list[Node], line: bytes, problem: str
-) -> None:
-    fleet = new_fleet(own.values(), Site())
-    fleet.read([io.BytesIO(line + b"\n" + json.dumps(sound[0]).encode() + b"\n")])
-    assert fleet.names == ["n00001"] and len(fleet.unreadable) == 1 and problem in fleet.unreadable[0].problem
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks._check.fleets import Node, regular
-from nodewise.nodes import fleet as module
-from nodewise.nodes.fleet import Fleet, parsed
+from nodewise.nodes.fleet import Fleet
+from nodewise.nodes.streams import parsed
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +36,27 @@ def test_pretty_printed_ones_may_follow_each_other(nodes: list[Node]) -> None:
 def test_a_list_is_read_as_its_snapshots(nodes: list[Node], indent: int | None) -> None:
     fleet = _read(json.dumps([*nodes, 7], indent=indent).encode())
     assert fleet.names == [n["node"] for n in nodes]
-    assert [(u.origin, "no snapshot" in u.problem) for u in fleet.unreadable] == [
-        ("standard input, number 4 of its list", True)
-    ]
+    [(origin, problem)] = [(u.origin, u.problem) for u in fleet.unreadable]
+    assert origin.startswith("standard input") and origin.endswith("number 4 of its list") and "no snapshot" in problem
 
 
-def test_a_list_that_is_too_long_is_said_to_be(nodes: list[Node], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LONGEST_LIST", 5000)
-    fleet = _read(json.dumps(nodes).encode())
-    assert not fleet.names and "one snapshot a line" in fleet.unreadable[0].problem
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"[" * 100_000, "nested deeper"),
+        (b'{"nodewise_snapshot": 7}', "version 7, this nodewise reads version 1"),
+        (b'{"nodewise_snapshot": 1, "node": "n1"', "no JSON"),
+        (b'{"nodewise_snapshot": 1, "node": "n1"}', "it is missing"),
+        (b"[1]", "it is no snapshot"),
+        (b"\xff", "no UTF-8"),
+        (b"x" * (2 << 20), "more than 1048576 bytes"),
+    ],
+)
+def test_what_is_no_snapshot_is_named_and_the_others_are_judged(nodes: list[Node], line: bytes, problem: str) -> None:
+    fleet = _read(line + b"\n" + json.dumps(nodes[0]).encode() + b"\n")
+    assert fleet.names == ["n00001"] and problem in fleet.unreadable[0].problem
+    # a list that does not end is said to be cut off, besides
+    assert len(fleet.unreadable) == (2 if line.startswith(b"[[") else 1)
 
 
 def test_what_is_never_closed_hides_nothing_behind_it(nodes: list[Node]) -> None:

@@ -75,3 +75,17 @@ def test_the_search_ends_when_the_time_is_over(fleet: Fleet, two: list[Node], tm
     (tmp_path / "a.jsonl").write_text(_line(two[1], 1))
     assert read_last(fleet, tmp_path, two[0]["node"])
     assert not read_last(fleet, tmp_path, two[0]["node"], 0.0) and fleet.names == []
+
+
+@pytest.mark.parametrize("layout", ["pretty", "list", "pretty list", "list, an element a line"])
+def test_a_history_in_any_layout_gives_the_last_one(fleet: Fleet, two: list[Node], tmp_path: Path, layout: str) -> None:
+    one, other = two
+    several = [{**one, "taken": 1}, other, {**one, "taken": 3}, other]
+    text = {
+        "pretty": "\n".join(json.dumps(n, indent=2) for n in several),
+        "list": json.dumps(several),
+        "pretty list": json.dumps(several, indent=1),
+        "list, an element a line": "[" + ",\n".join(map(json.dumps, several)) + "]",
+    }[layout]
+    (tmp_path / "all.json").write_text(text)
+    assert read_last(fleet, tmp_path, one["node"]) and fleet.taken == [3]

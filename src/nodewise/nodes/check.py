@@ -246,19 +246,21 @@ def _suppressed(
     found: Sequence[NodeFinding], site: Site, today: datetime.date
 ) -> tuple[list[NodeFinding], list[NodeFinding]]:
     """What is open and what the site knows of; a finding on several nodes is split. A suppression that has ended is said once."""
-    left, known = list(found), []
+    ended = [
+        about_nodes(
+            "suppression-ended",
+            site.severities.get("suppression-ended", Severity.NOTE),
+            sorted(s.nodes or ()),
+            f"the suppression of {s.rule} ended on {s.until}",
+            s.reason,
+            "Remove it from the site's file, or give it another day.",
+        )
+        for s in site.suppressions
+        if s.until < today
+    ]
+    left, known = [*found, *ended], []
     for s in site.suppressions:
         if s.until < today:
-            left.append(
-                about_nodes(
-                    "suppression-ended",
-                    Severity.NOTE,
-                    sorted(s.nodes or ()),
-                    f"the suppression of {s.rule} ended on {s.until}",
-                    s.reason,
-                    "Remove it from the site's file, or give it another day.",
-                )
-            )
             continue
         again = []
         for one in left:

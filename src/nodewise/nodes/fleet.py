@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Snapshots of many nodes, read one after another; of each only the facts that rules ask for are kept."""
+"""The facts of many nodes: of each snapshot only what rules ask for is kept."""
 
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nodewise.base.alike_json import AlikeObjects
-from nodewise.base.bounded_json import open_regular, parse_json
-from nodewise.base.errors import InputError
 from nodewise.nodes.asking.silence import silence_of
-from nodewise.nodes.checked import problem_of
 from nodewise.nodes.facts import Recent, Value, getter
+from nodewise.nodes.streams import read_all
 
-#: The longest snapshot: one of 256 processors has at most 32 KB.
-LONGEST = 1 << 20
-#: A list of snapshots is read whole.
-_LONGEST_LIST = 64 << 20
-_TOO_LONG = f"it has more than {LONGEST} bytes"
 #: Of what is no snapshot so much is kept to be shown; the rest is counted, as there may be millions of lines.
 _MOST_UNREADABLE = 100
-_SNAPSHOTS = AlikeObjects()
 
 
 @dataclass(frozen=True)
@@ -116,107 +106,3 @@ def without_collector() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
-
-
-def read_all(sources: Iterable[Path | BinaryIO]) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """Snapshots with where they stand; for what is none, a text that says why. What `silence` wrote comes as it is."""
-    for source in sources:
-        if not isinstance(source, Path):
-            yield from _lines(source, "standard input")
-        elif source.is_dir():
-            try:
-                with os.scandir(source) as entries:
-                    # a folder of results has other files, too
-                    names = sorted(
-                        e.name for e in entries if e.name.endswith((".json", ".jsonl")) and not e.name.startswith(".")
-                    )
-            except OSError as problem:
-                raise InputError(f"cannot read {source}: {problem.strerror}") from problem
-            for name in names:
-                yield from _file(source / name, alone=False)
-        else:
-            yield from _file(source, alone=True)
-
-
-def _opened(path: Path, alone: bool) -> BinaryIO:
-    """The file; what is named by itself may be a pipe, as a shell's `<(…)` and /dev/stdin are."""
-    if not alone or not path.is_fifo():
-        return open_regular(path)
-    # without a writer it is empty, and nobody waits for one
-    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(pipe, True)
-    return os.fdopen(pipe, "rb")
-
-
-def _file(path: Path, alone: bool) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    try:
-        file = _opened(path, alone)
-    except OSError as problem:
-        if alone:
-            raise InputError(f"cannot read {path}: {problem.strerror}") from problem
-        yield str(path), f"it cannot be read: {problem.strerror}"
-        return
-    except ValueError as problem:
-        yield str(path), str(problem)
-        return
-    with file:
-        try:
-            yield from _lines(file, str(path))
-        except OSError as problem:
-            # a server that is gone, or a disk with faults: the others are judged
-            yield str(path), f"it cannot be read: {problem.strerror}"
-
-
-def _lines(stream: BinaryIO, origin: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """One snapshot a line; or over several lines, from `{` to `}` at their beginnings; or a list of them."""
-    number, again = 0, b""
-    while line := again or stream.readline(LONGEST + 1):
-        again = b""
-        number += 1
-        at = origin if number == 1 else f"{origin}, line {number}"
-        if number == 1 and (line[:2] == b"[{" or line.strip() == b"["):
-            more = stream.readline if line[:2] == b"[{" else stream.read
-            yield from _list(line + more(_LONGEST_LIST + 1 - len(line)), origin)
-        elif len(line) > LONGEST:
-            yield at, _TOO_LONG
-            while line and not line.endswith(b"\n"):
-                line = stream.readline(LONGEST)
-        elif line.strip() == b"{":
-            block, size = [line], len(line)
-            while (line := stream.readline(LONGEST + 1)) and line[:1] not in (b"{", b"}") and size <= LONGEST:
-                block.append(line)
-                size += len(line)
-            if line[:1] == b"}":
-                block.append(line)
-            else:
-                # it was never closed, and what stands there is another one
-                again = line
-            yield at, parsed(b"".join(block)) if size <= LONGEST else _TOO_LONG
-            number += len(block) - 1
-        elif line.strip():
-            yield at, parsed(line)
-
-
-def _list(text: bytes, origin: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    if len(text) > _LONGEST_LIST:
-        yield origin, f"a list has more than {_LONGEST_LIST} bytes: write one snapshot a line"
-        return
-    try:
-        several = parse_json(text)
-    except ValueError as problem:
-        yield origin, str(problem)
-        return
-    for number, one in enumerate(several, 1):
-        yield f"{origin}, number {number} of its list", problem_of(one) or one
-
-
-def parsed(text: bytes) -> dict[str, Any] | str:
-    """The snapshot that a text is, or what `silence` wrote; for what is none, a text that says why. Nobody changes it: others share its parts."""
-    try:
-        data: dict[str, Any] = _SNAPSHOTS.parse(text)
-        # numbers beyond the bounds are said where they are looked for
-        if silence_of(data) or problem_of(data) is None:
-            return data
-        return problem_of(again := parse_json(text)) or dict(again)
-    except ValueError as problem:
-        return str(problem)

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 from nodewise.base.bounded_json import open_regular
 from nodewise.base.errors import InputError
 from nodewise.nodes.asking.silence import silence_of
-from nodewise.nodes.fleet import LONGEST, Fleet, Unreadable, parsed
+from nodewise.nodes.fleet import Fleet, Unreadable
+from nodewise.nodes.streams import LONGEST, parsed, snapshots_in
 
 _CHUNK = 4 << 20
 
@@ -49,11 +50,17 @@ def read_last(fleet: Fleet, folder: Path, node: str, patience_s: float | None = 
 def _last_in(file: BinaryIO, node: str, end: float | None) -> dict[str, Any] | None:
     """The last snapshot of the node in an open file; None where there is none, or the time is over."""
     quoted = f'"{node}"'.encode()
-    if file.readline(LONGEST).strip() in (b"{", b"["):
-        # one over several lines, which the whole then is
+    line = file.readline(LONGEST).strip()
+    if line[:1] in (b"{", b"[") and (line[:1], line[-1:]) != (b"{", b"}"):
+        # of snapshots over several lines or in a list the end alone cannot be read
         file.seek(0)
-        text = file.read(LONGEST + 1)
-        return _of_node(text, node) if len(text) <= LONGEST and quoted in text else None
+        last = None
+        for number, (_, data) in enumerate(snapshots_in(file, "")):
+            if isinstance(data, dict) and data["node"] == node and not silence_of(data):
+                last = data
+            if end is not None and number % 16 == 0 and time.monotonic() > end:
+                return None
+        return last
     for lines in _backwards(file, quoted):
         for line in lines:
             if quoted in line and len(line) <= LONGEST and (found := _of_node(line, node)):
