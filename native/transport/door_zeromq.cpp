@@ -7,6 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "transport/port_owner.h"
+
 namespace nodewise::transport {
 
 namespace {
@@ -66,7 +68,9 @@ ZeromqDoor::ZeromqDoor(const Options& options, const Bell& bell) : Door(options,
                 if (code == EADDRINUSE) {
                     const std::optional<Credentials> who = options_.scheme == "ipc" ? listener(options_) : std::nullopt;
                     throw Error(NWT_ADDRESS_TAKEN, who ? "the address is taken by process " + std::to_string(who->pid)
-                                                       : "the address is taken by another program");
+                                                   : options_.scheme == "tcp"
+                                                       ? place_is_taken(options_.name)
+                                                       : "the address is taken by a process that is just ending");
                 }
                 throw Error(code == EACCES || code == EMFILE || code == ENFILE ? NWT_SYSTEM : NWT_INVALID,
                             "cannot bind to " + address_ + ": " + zmq_strerror(code));

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "transport/error.h"
+#include "transport/port_owner.h"
 
 namespace nodewise::transport {
 
@@ -66,7 +67,7 @@ Fd tcp_listen(sockaddr_in& address) {
     set(listening.get(), SOL_SOCKET, SO_REUSEADDR, 1);  // connections that have ended are in nobody's way
     if (bind(listening.get(), plain(address), sizeof address) != 0 || listen(listening.get(), 128) != 0) {
         if (errno == EADDRINUSE) {
-            throw Error(NWT_ADDRESS_TAKEN, "the address is taken by another program");
+            throw Error(NWT_ADDRESS_TAKEN, port_is_taken(ntohs(address.sin_port)));
         }
         const int code = errno;
         throw Error(code == EACCES ? NWT_SYSTEM : NWT_INVALID,

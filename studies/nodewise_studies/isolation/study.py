@@ -110,7 +110,10 @@ def _published(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         if (name := _AS_PUBLISHED.get(row["contender"])) is not None:
             start = format_seconds(row["metrics"]["startup_p50_s"])
-            here.setdefault(name, []).append(f"{row['contender']}: start {start}, slower by {_slower(row)}")
+            here.setdefault(name, []).append(
+                f"{row['contender']}: start {start}, "
+                f"{'its speed is not ranked' if row['for_scale'] else 'slower by ' + _slower(row)}"
+            )
     lines = ["published, and here:"]
     for name, start, isolation, speed in _VERDICTS:
         found = "; ".join(here.get(name, ["not measured here"]))
