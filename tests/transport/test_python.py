@@ -98,9 +98,11 @@ def test_memory_outlives_the_name_of_its_endpoint():
 def test_who_has_a_port_is_named(scheme, host):
     both = host == "::"
     family = socket.AF_INET6 if both else socket.AF_INET
-    with socket.create_server((host, 0), family=family, dualstack_ipv6=both) as other:
-        with pytest.raises(transport.AddressTaken, match=f"by process {os.getpid()}$"):
-            Endpoint(f"{scheme}://127.0.0.1:{other.getsockname()[1]}", PULL, bind=True)
+    with (
+        socket.create_server((host, 0), family=family, dualstack_ipv6=both) as other,
+        pytest.raises(transport.AddressTaken, match=f"by process {os.getpid()}$"),
+    ):
+        Endpoint(f"{scheme}://127.0.0.1:{other.getsockname()[1]}", PULL, bind=True)
 
 
 def test_errors_say_what_they_are():
