@@ -321,6 +321,9 @@ def test_a_mark_before_the_text_is_passed_over_and_other_bytes_are_placed(own: d
     (tmp_path / "site.toml").write_bytes(b"[severity]\n# \xff\n")
     with pytest.raises(InputError, match="line 2, column 3: it is no UTF-8"):
         read_site(tmp_path / "site.toml", own.values())
+    (tmp_path / "site.toml").write_text(f"[nodes]\ncollected_within_s = {'1' * 5000}\n")
+    with pytest.raises(InputError, match="line 2: a number has too many digits"):
+        read_site(tmp_path / "site.toml", own.values())
 
 
 @pytest.mark.parametrize(
