@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nodewise.base.escaping import visible
+from nodewise.base.escaping import one_line, visible
 from nodewise.base.units import format_percent
 from nodewise.profile.result import Profiled, object_name
 from nodewise.profile.samples import Taken
-from nodewise.profile.stacks import summed, tree, waited
+from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
 from nodewise.report.text.profile import openmp_sentence
 
@@ -72,13 +73,15 @@ def _busiest(threads: Mapping[str, Sequence[Taken]]) -> list[tuple[str, Sequence
 
 
 def _graph(stacks: Mapping[tuple[str, ...], int]) -> dict[str, Any]:
-    """The tree to draw, without what is too thin to be seen."""
-    root = tree(stacks)
+    """The tree to draw, without what is too thin to be seen; names that look alike are one."""
+    shown: Counter[Stack] = Counter()
+    for stack, count in stacks.items():
+        shown[tuple(map(one_line, stack))] += count
+    root = tree(shown)
     least = root["v"] * _THINNEST
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        node["n"] = visible(node["n"])
         node["c"] = [child for child in node["c"] if child["v"] >= least]
         waiting += node["c"]
     return root
