@@ -4,32 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 from playwright.sync_api import Browser, Page
 
-from nodewise.profile.result import Profiled, ProfileResult, function_shares, thread_shares
-from nodewise.profile.samples import Frame, Life, Recorded, Taken
+from nodewise.profile.changes import since
 from nodewise.report.pages.profile import profile_page
-
-
-def taken(stack: str, count: int = 1, waited: float | None = None) -> list[Taken]:
-    """Samples of a stack, its functions from the outermost on with semicolons between."""
-    chain = tuple(Frame(name, "/tmp/app", 0) for name in reversed(stack.split(";")))
-    return [Taken(1, 1, 0.0, chain, waited)] * count
-
-
-def profiled(samples: Sequence[Taken]) -> Profiled:
-    """A profile of one thread."""
-    work = [one for one in samples if one.waited is None]
-    recorded = {None: Recorded(list(samples), {(1, 1): Life("app", 0.0, 4.0)})}
-    result = ProfileResult(
-        ("./app",), "a processor", "2026-11-23 12:00", 4.0, 0, "cycles", 99, "fp", "asked for", False, "6.1", len(work), 0,
-        function_shares(work), (), thread_shares(recorded), (), (), 0.0, (), ("perf.data",),
-    )  # fmt: skip
-    return Profiled(result, recorded)
+from tests.profile.profiles import profiled, taken
 
 
 @contextmanager
@@ -48,6 +32,18 @@ def titles(page: Page) -> dict[str, str]:
     """What is said of each box, by its function."""
     said = [str(box.get_attribute("title")) for box in page.query_selector_all("#graph button")]
     return {function: rest for function, _, rest in (one.rpartition(": ") for one in said)}
+
+
+def hues(page: Page) -> dict[str, str]:
+    """What colour each box has: red, blue or grey, by its function."""
+    script = "box => getComputedStyle(box).backgroundColor.match(/\\d+/g).map(Number)"
+    found = {}
+    for box in page.query_selector_all("#graph button"):
+        red, _, blue = box.evaluate(script)
+        found[str(box.get_attribute("title")).rpartition(": ")[0]] = (
+            "grey" if abs(red - blue) < 20 else "red" if red > blue else "blue"
+        )
+    return found
 
 
 def counts(page: Page) -> dict[str, int]:
@@ -72,3 +68,24 @@ def test_names_that_look_alike_are_one_box(browser: Browser, tmp_path: Path) -> 
         said = [box.inner_text() for box in page.query_selector_all("#graph button")]
         assert sorted(said) == ["all", "main", "x\\x1b", "y"]
         assert counts(page)["x\\x1b"] == 50
+
+
+def test_what_changed_is_coloured_by_function_either_way_up_and_chance_is_not(browser: Browser, tmp_path: Path) -> None:
+    """Of a thousand samples each: one function grew, one shrank, one differs by no more than chance, and one is called by another one."""
+    before = [*taken("main;grew", 100), *taken("main;shrank", 500), *taken("main;same", 200), *taken("main;moved", 200)]
+    after = [*taken("main;grew", 400), *taken("main;shrank", 190), *taken("main;same", 210), *taken("new;moved", 200)]
+    # each stretch of time has the same of all
+    Random(1).shuffle(before)
+    Random(2).shuffle(after)
+    changed = since(profiled(before), profiled(after))
+    expected = {"grew": "red", "shrank": "blue", "same": "grey", "moved": "grey", "main": "grey", "all": "grey"}
+    with opened(browser, tmp_path, profile_page(profiled(after), changed)) as page:
+        for turned in (False, True):
+            if turned:
+                page.click("#turn")
+            assert expected.items() <= hues(page).items(), turned
+            said = titles(page)
+            assert said["grew"].endswith("by itself 10% → 40% of all samples")
+            assert said["same"].endswith("by itself 20% → 21% of all samples, which may be chance")
+            assert "→" not in said["all"]
+        assert "the share of 2 functions changed" in page.inner_text("body")

@@ -102,7 +102,7 @@ _FOLDER = Path("nodewise-profiles")
     "--against",
     type=PATH,
     metavar="DIR",
-    help="Colour the flame graph by what changed since the profile in DIR.",
+    help="Say which functions' shares changed since the profile in DIR, and colour the flame graph by it.",
     group=OUTPUT,
 )
 @option(
@@ -144,6 +144,7 @@ def command(
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
     from nodewise.cli.keeping import hand_out
+    from nodewise.profile.changes import since
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
     from nodewise.profile.stacks import summed
@@ -168,6 +169,7 @@ def command(
     else:
         profiled, folder = _record(words, rate, chains, off_cpu, ranks, max_size, out, as_json)
     result = profiled.result
+    changed = None if before is None else since(before, profiled)
 
     def write_page(folder: Path) -> Path:
         if stored is None:
@@ -176,12 +178,12 @@ def command(
             write_whole(collapsed, collapsed_text(summed(profiled.samples)))
         if speedscope is not None:
             write_whole(speedscope, speedscope_text(by_thread(profiled), result.rate, " ".join(result.command)))
-        write_whole(page := folder / "report.html", profile_page(profiled, before))
+        write_whole(page := folder / "report.html", profile_page(profiled, changed))
         return page
 
     def answer() -> None:
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
-        print(profile_text(result, top, width), file=sys.stderr)
+        print(profile_text(result, top, width, changed), file=sys.stderr)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))

@@ -10,15 +10,18 @@ from typing import Any
 
 from nodewise.base.escaping import one_line, visible
 from nodewise.base.units import format_percent
+from nodewise.profile.changes import Since
 from nodewise.profile.result import Profiled, object_name
 from nodewise.profile.samples import Taken
 from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
-from nodewise.report.text.profile import openmp_sentence
+from nodewise.report.text.profile import calling_sentence, change_row, openmp_sentence, since_sentence
 
 #: Functions with fewer than this part of all samples are too thin to be seen, or clicked.
 _THINNEST = 1 / 4000
 _ROWS = 40
+#: The graph that is of no samples of work.
+_WAITING = "waiting, in µs"
 
 
 def by_thread(profiled: Profiled) -> dict[str, list[Taken]]:
@@ -32,8 +35,8 @@ def by_thread(profiled: Profiled) -> dict[str, list[Taken]]:
     return names
 
 
-def profile_page(profiled: Profiled, before: Profiled | None = None) -> str:
-    """The HTML of it, one file; with `before` the graph is coloured by what changed since."""
+def profile_page(profiled: Profiled, since: Since | None = None) -> str:
+    """The HTML of it, one file; the graph is coloured by what changed `since` another profile."""
     from markupsafe import Markup
 
     result = profiled.result
@@ -43,17 +46,18 @@ def profile_page(profiled: Profiled, before: Profiled | None = None) -> str:
         graphs |= {name: _graph(summed(samples)) for name, samples in _busiest(threads)}
     standing = waited(profiled.samples)
     if standing:
-        graphs["waiting, in µs"] = _graph(standing)
-    earlier = None if before is None else _shares(_graph(summed(before.samples)))
+        graphs[_WAITING] = _graph(standing)
+    changes = None if since is None else _changes(since)
     # inside a JSON text every < can be written otherwise, so no name in it can end the script element
-    data = json.dumps({"graphs": graphs, "before": earlier}).replace("<", "\\u003c")
-    first = result.functions[0] if result.functions else None
+    data = json.dumps({"graphs": graphs, "waiting": _WAITING, "changes": changes}).replace("<", "\\u003c")
+    first = result.working[0] if result.working else None
     return (
         environment()
         .get_template("profile.html")
         .render(
             object_name=object_name,
             openmp_sentence=openmp_sentence,
+            calling=calling_sentence(result),
             result=result,
             command=" ".join(result.command),
             headline=f"{format_percent(first.share)} in {visible(first.function)}"
@@ -63,7 +67,9 @@ def profile_page(profiled: Profiled, before: Profiled | None = None) -> str:
             data=Markup(data),
             rows=_ROWS,
             ranked=any(t.rank is not None for t in result.threads),
-            before=None if before is None else before.result,
+            since=since,
+            since_sentence=since_sentence,
+            change_row=change_row,
         )
     )
 
@@ -87,12 +93,13 @@ def _graph(stacks: Mapping[tuple[str, ...], int]) -> dict[str, Any]:
     return root
 
 
-def _shares(root: dict[str, Any]) -> dict[str, float]:
-    """Each stack's share, by its functions with a line end between."""
-    found: dict[str, float] = {}
-    waiting = [("", root)]
-    while waiting:
-        path, node = waiting.pop()
-        found[path] = node["v"] / (root["v"] or 1)
-        waiting += [(f"{path}\n{child['n']}", child) for child in node["c"]]
-    return found
+def _changes(since: Since) -> list[tuple[str, str, float]]:
+    """Of each function its own share then and now, in words, and by how much it surely changed; 0 where that may be chance."""
+    return [
+        (
+            one.function,
+            f"{format_percent(one.before.share)} → {format_percent(one.after.share)} of all samples{'' if one.sure else ', which may be chance'}",
+            one.difference if one.sure else 0.0,
+        )
+        for one in since.changes
+    ]
