@@ -15,7 +15,7 @@ from nodewise.base.units import format_bytes, format_percent
 from nodewise.profile import py_spy
 from nodewise.profile.lines import addr2line, places_of
 from nodewise.profile.openmp import openmp_shares
-from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, script_lines
+from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, recorded_event, script_lines
 from nodewise.profile.result import (
     FEWEST,
     Profiled,
@@ -165,7 +165,10 @@ def _why_cut(chains: str) -> str:
 def _recorded(path: Path) -> Recorded:
     if path.name.startswith(SPIED):
         return py_spy.read_spied(path)
-    return read_samples(script_lines(perf_program(), path))
+    found = read_samples(script_lines(perf_program(), path))
+    # without samples nothing has said it
+    found.event = found.event or recorded_event(perf_program(), path)
+    return found
 
 
 def recordings_in(folder: Path) -> Mapping[int | None, Path]:

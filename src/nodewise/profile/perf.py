@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,9 +92,11 @@ def find_perf() -> Perf:
     return Perf(path, version, event, _samples(path, _WAITING))
 
 
-def _said(words: Sequence[str]) -> str:
+def _said(words: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout
+        return subprocess.run(
+            words, capture_output=True, text=True, errors="replace", check=False, timeout=10, env=environment
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
@@ -133,6 +136,22 @@ class Recording:
         return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 
 
+def recorded_event(perf: str, recorded: Path) -> str:
+    """What a recording is of, samples or none, such as `cpu-clock`: perf takes another event than it was asked for where that is not here. Empty where it is not known."""
+    said = _said([perf, "evlist", "-i", str(recorded)], _plain()).split()
+    return event_name(said[0]) if said else ""
+
+
+def event_name(text: str) -> str:
+    """The name of an event as perf writes it: of `cpu-clock/freq=99/u:`, or `cpu-clock:uH:`, the first word."""
+    return re.split("[/:]", text)[0]
+
+
+def _plain() -> dict[str, str]:
+    """The variables for perf: it is asked to translate nothing by the user's settings or language."""
+    return {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull}
+
+
 #: Columns of what is read back; a chain's frames follow, one a line.
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 
@@ -150,8 +169,7 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         "-F",
         _FIELDS,
     ]
-    # perf is asked to translate nothing by the user's settings or language
-    environment = {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull}
+    environment = _plain()
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
     ) as child:
