@@ -127,7 +127,7 @@ def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewi
         notes = [note for note in json.loads(done.stdout)["notes"] if "outer callers are missing" in note]
         assert bool(notes) == missed, (chains, done.stdout)
         assert not missed or ("8 KiB" in notes[0] and "--call-graph dwarf,65528" in notes[0])
-    wrong = nodewise("profile", "--call-graph", "dwarf,9k", "--", "true")
+    wrong = nodewise("profile", "--call-graph", "dwarf,9x", "--", "true")
     assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
 
 
@@ -151,7 +151,20 @@ def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, 
         assert not any("copied" in note for note in notes)
         assert not notes if chains == "none" else all("-fno-omit-frame-pointer" in note for note in notes)
         assert shutil.which("addr2line") is None or told["lines"], chains
-    assert "keeps no frame pointers" in _why_cut("fp") and "8 KiB" in _why_cut("dwarf")
+    assert "keeps no frame pointers" in _why_cut("fp", "") and "8 KiB" in _why_cut("dwarf", "")
+
+
+def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    static = compiled(tmp_path, "-static")
+    for chains in ("dwarf", "dwarf,32KiB"):
+        words = ("profile", "--call-graph", chains, "--rate", "299", "--out", str(tmp_path / chains), "--json", "--")
+        told = json.loads(nodewise(*words, str(static), "400000").stdout)
+        [note] = [note for note in told["notes"] if "outer callers are missing" in note]
+        assert "linked statically, where perf unwinds nothing" in note and "KiB" not in note and "copied" not in note
+        # as it was kept
+        again = json.loads(nodewise("profile", "--read", str(tmp_path / chains), "--json").stdout)
+        assert note in again["notes"] and len(again["notes"]) == len(told["notes"])
 
 
 @pytest.mark.parametrize(

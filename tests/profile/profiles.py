@@ -20,7 +20,7 @@ def profiled(samples: Sequence[Taken]) -> Profiled:
     work = [one for one in samples if one.waited is None]
     recorded = {None: Recorded(list(samples), {(1, 1): Life("app", 0.0, 4.0)})}
     result = ProfileResult(
-        ("./app",), "a processor", "2026-11-23 12:00", 4.0, 0, "cycles", 99, "fp", "asked for", False, "6.1", len(work), 0,
+        ("./app",), "a processor", "2026-11-23 12:00", 4.0, 0, "cycles", 99, "fp", "asked for", "", False, "6.1", len(work), 0,
         function_shares(work), calling_count(work), (), thread_shares(recorded), (), (), 0.0, (), ("perf.data",),
     )  # fmt: skip
     return Profiled(result, recorded)

@@ -23,6 +23,10 @@ def test_how_much_of_a_stack_is_copied_can_be_said() -> None:
     assert [read_chains(t) for t in ("fp", "none", "dwarf", "dwarf,32768", "dwarf,65528", "dwarf,15")] == [
         *("fp", "none", "dwarf", "dwarf,32768", "dwarf,65528", "dwarf,8")
     ]
+    # in units as elsewhere: of 1000, or with an i of 1024
+    assert [read_chains(f"dwarf,{size}") for size in ("8K", "8kB", "8KiB", "32 KiB")] == [
+        *("dwarf,8000", "dwarf,8000", "dwarf,8192", "dwarf,32768")
+    ]
     assert [chain_words(t) for t in ("none", "fp", "dwarf,32768")] == [
         [],
         ["--call-graph", "fp"],
@@ -38,7 +42,19 @@ def test_how_much_of_a_stack_is_copied_can_be_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["lbr", "", "fp,8", "dwarf,", "dwarf,7", "dwarf,65536", "dwarf,8k", "dwarf,-8", "dwarf,٨"]
+    "text",
+    [
+        "lbr",
+        "",
+        "fp,8",
+        "dwarf,",
+        "dwarf,7",
+        "dwarf,65536",
+        "dwarf,64KiB",
+        "dwarf,much",
+        "dwarf,1GB",
+        "dwarf,-8",
+    ],
 )
 def test_other_chains_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"no such call chains|no size of a stack's copy"):

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
@@ -54,27 +53,22 @@ class Kept:
     off_cpu: bool
     perf: str
     notes: tuple[str, ...]
+    #: What an older version has not kept.
+    chains_lack: str = ""
 
 
 def read_profile(folder: Path) -> Profiled:
     """A profile that was kept. Raises InputError where there is none, ProgramError where the recording cannot be read."""
     path = folder / KEPT
     try:
-        data: Any = parse_json(read_bounded(path))
-        names = [field.name for field in fields(Kept)]
-        kept = fit({name: data[name] for name in names}, Kept)
-    except (OSError, KeyError, TypeError) as problem:
+        kept = fit(parse_json(read_bounded(path)), Kept)
+    except OSError as problem:
         raise InputError(
-            f"{folder} holds no profile: {_words(problem)}", "name the directory that nodewise profile made"
+            f"{folder} holds no profile: {KEPT}: {problem.strerror}", "name the directory that nodewise profile made"
         ) from problem
     except (ShapeError, ValueError) as problem:
         raise InputError(f"{path} is damaged: {problem}", "profile again") from problem
     return read_recordings(folder, kept)
-
-
-def _words(problem: Exception) -> str:
-    """What was missing: a file, with the system's words, or an entry in it."""
-    return f"{KEPT}: {problem.strerror}" if isinstance(problem, OSError) and problem.strerror else str(problem)
 
 
 def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
@@ -96,7 +90,9 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
     cut = 0.0 if spied or kept.chains == "none" else cut_share(work)
     if cut >= _MANY_CUT:
-        notes.append(f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains)}")
+        notes.append(
+            f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
+        )
     if len(work) < FEWEST:
         notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
     # each recording has the limit, so that of a rank is full whatever those of others hold
@@ -130,6 +126,7 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         rate=int(kept.rate),
         chains=kept.chains,
         chains_why=kept.chains_why,
+        chains_lack=kept.chains_lack,
         off_cpu=kept.off_cpu,
         perf=kept.perf,
         samples=len(work),
@@ -148,8 +145,10 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     return Profiled(result, recorded)
 
 
-def _why_cut(chains: str) -> str:
-    """What chains of that kind lose their outer callers by, and what helps."""
+def _why_cut(chains: str, lacks: str) -> str:
+    """What chains of that kind lose their outer callers by, and what helps; `lacks` is what keeps perf from unwinding the program."""
+    if lacks and chains != "fp":
+        return f"{lacks}: compile it with -fno-omit-frame-pointer, and take --call-graph fp"
     if chains == "fp":
         return (
             "the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer, "

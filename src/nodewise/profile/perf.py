@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError, ProgramError, UnavailableError
+from nodewise.base.units import parse_bytes
 
 #: Kinds of call chains: by a copy of the stack's top that is unwound afterwards, by frame pointers, or without.
 CHAINS = ("dwarf", "fp", "none")
 #: How much of a stack is copied unless it is said, and at most, in bytes: perf's own.
 COPIED, MOST_COPIED = 8192, 65528
+#: A copy is a multiple of that.
+_LEAST_COPIED = 8
 #: What one sample takes in the file besides the copy, in bytes, as seen of programs of some ten frames.
 _SAMPLE_BYTES = {"fp": 250, "dwarf": 500, "none": 100}
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -24,17 +27,22 @@ _WAITING = "sched:sched_switch"
 
 
 def read_chains(text: str) -> str:
-    """The call chains that are named: `dwarf`, `dwarf,BYTES`, `fp` or `none`. Raises InputError."""
+    """The call chains that are named: `dwarf`, `dwarf,SIZE`, `fp` or `none`; a size is given in bytes, rounded down to what perf copies. Raises InputError."""
     kind, comma, size = text.partition(",")
     if kind not in CHAINS or (comma and kind != "dwarf"):
-        raise InputError(f"no such call chains: {text}", f"there are {', '.join(CHAINS)} and dwarf,BYTES")
+        raise InputError(f"no such call chains: {text}", f"there are {', '.join(CHAINS)} and dwarf,SIZE")
     if not comma:
         return kind
-    if not (size.isascii() and size.isdigit() and 8 <= int(size) <= MOST_COPIED):
+    try:
+        copied = parse_bytes(size, "--call-graph dwarf")
+    except InputError:
+        copied = 0
+    if not _LEAST_COPIED <= copied <= MOST_COPIED:
         raise InputError(
-            f"no size of a stack's copy: {size or 'nothing'}", f"give bytes, {MOST_COPIED} at most, such as dwarf,32768"
+            f"no size of a stack's copy: {size or 'nothing'}",
+            f"give {_LEAST_COPIED} to {MOST_COPIED} bytes, such as dwarf,32768 or dwarf,32KiB",
         )
-    return f"{kind},{int(size) // 8 * 8}"
+    return f"{kind},{copied // _LEAST_COPIED * _LEAST_COPIED}"
 
 
 def bytes_copied(chains: str) -> int:

@@ -114,7 +114,8 @@ class ProfileResult:
     """Where a program's time went.
 
     `seconds` is its own duration with perf's start and end, `samples` those of work, `event` what was sampled, `rate` how often in a
-    second, `chains` and `chains_why` how callers were found, `off_cpu` whether it was recorded where threads wait. `only_calling` is how many
+    second, `chains` and `chains_why` how callers were found, `chains_lack` what keeps perf from unwinding
+    the program (empty: nothing), `off_cpu` whether it was recorded where threads wait. `only_calling` is how many
     functions no sample is in itself. `spinning` is the share of samples in functions that wait by spinning, by
     their names; `openmp` is what OpenMP cost each process that used it. `exit_code` is the program's. `recordings` are perf's files.
     """
@@ -130,6 +131,7 @@ class ProfileResult:
     rate: int
     chains: str
     chains_why: str
+    chains_lack: str
     off_cpu: bool
     perf: str
     samples: int

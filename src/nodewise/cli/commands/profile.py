@@ -44,8 +44,8 @@ _FOLDER = Path("nodewise-profiles")
 @option(
     "--call-graph",
     "chains",
-    metavar="dwarf[,BYTES]|fp|none",
-    help="How callers are found: by unwinding a copy of the stack (of 8192 bytes), by frame pointers, or not. [default: what the program allows]",
+    metavar="dwarf[,SIZE]|fp|none",
+    help="How callers are found: by unwinding a copy of the stack (of 8192 bytes, or of SIZE, such as 32KiB), by frame pointers, or not. [default: what the program allows]",
     group="Recording",
 )
 @option(
