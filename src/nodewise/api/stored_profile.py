@@ -136,7 +136,7 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         lines=line_shares(work, py_spy.lines_as_recorded if spied else places_of),
         threads=thread_shares(recorded),
         waiting=waiting_shares(samples),
-        openmp=openmp_shares(recorded, int(kept.rate), kept.off_cpu),
+        openmp=openmp_shares(recorded, kept.off_cpu),
         spinning=spinning,
         # what was said when it was kept is said once
         notes=tuple(dict.fromkeys(notes)),

@@ -15,7 +15,14 @@ from nodewise.profile.result import Profiled, object_name
 from nodewise.profile.samples import Taken
 from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
-from nodewise.report.text.profile import calling_sentence, change_row, openmp_sentence, since_sentence
+from nodewise.report.text.profile import (
+    OPENMP_HEADS,
+    calling_sentence,
+    change_row,
+    openmp_row,
+    openmp_sentence,
+    since_sentence,
+)
 
 #: Functions with fewer than this part of all samples are too thin to be seen, or clicked.
 _THINNEST = 1 / 4000
@@ -57,6 +64,8 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
         .render(
             object_name=object_name,
             openmp_sentence=openmp_sentence,
+            openmp_heads=OPENMP_HEADS,
+            openmp_row=openmp_row,
             calling=calling_sentence(result),
             result=result,
             command=" ".join(result.command),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from nodewise.base.escaping import visible
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.profile.changes import Change, Since
-from nodewise.profile.openmp import OpenMPShare
+from nodewise.profile.openmp import OpenMPShare, TeamThread
 from nodewise.profile.result import ProfileResult, object_name
 
 _LONGEST = 40
@@ -130,9 +130,19 @@ def openmp_sentence(share: OpenMPShare) -> str:
     )
 
 
+#: The columns of a team's threads: those between the first and the last add up to the first.
+OPENMP_HEADS = ("seen", "alone", "work", "at barriers", "idle", "elsewhere", "thread")
+
+
+def openmp_row(thread: TeamThread) -> tuple[str, ...]:
+    """A thread in these columns."""
+    times = (thread.seen_s, thread.alone_s, thread.work_s, thread.barrier_s, thread.idle_s, thread.other_s)
+    return (*map(format_seconds, times), str(thread.tid))
+
+
 def _openmp(share: OpenMPShare, width: int) -> list[str]:
-    rows = [(*(format_seconds(s) for s in (t.work_s, t.barrier_s, t.idle_s)), str(t.tid)) for t in share.threads]
-    return [*_wrapped(openmp_sentence(share), width), *_table(("work", "at barriers", "idle", "thread"), rows, width)]
+    rows = [openmp_row(t) for t in share.threads]
+    return [*_wrapped(openmp_sentence(share), width), *_table(OPENMP_HEADS, rows, width)]
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
