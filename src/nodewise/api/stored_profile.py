@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.base.shapes import NotNegative, Positive, ShapeError, fit
+from nodewise.base.escaping import visible
+from nodewise.base.shapes import NotNegative, ShapeError, Within, fit
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.profile import py_spy
 from nodewise.profile.lines import addr2line, places_of
 from nodewise.profile.openmp import openmp_shares
-from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, recorded_event, script_lines
+from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, read_chains, recorded_event, script_lines
 from nodewise.profile.result import (
     FEWEST,
     Profiled,
@@ -47,7 +49,7 @@ class Kept:
     seconds: NotNegative
     exit_code: int
     event: str
-    rate: Positive
+    rate: Annotated[int, Within(1)]
     chains: str
     chains_why: str
     off_cpu: bool
@@ -62,12 +64,15 @@ def read_profile(folder: Path) -> Profiled:
     path = folder / KEPT
     try:
         kept = fit(parse_json(read_bounded(path)), Kept)
+        if kept.event != py_spy.EVENT:
+            read_chains(kept.chains)
     except OSError as problem:
         raise InputError(
             f"{folder} holds no profile: {KEPT}: {problem.strerror}", "name the directory that nodewise profile made"
         ) from problem
-    except (ShapeError, ValueError) as problem:
-        raise InputError(f"{path} is damaged: {problem}", "profile again") from problem
+    except (ShapeError, ValueError, InputError) as problem:
+        said = problem.what if isinstance(problem, InputError) else str(problem)
+        raise InputError(f"{path} is damaged: {visible(said)}", "profile again") from problem
     return read_recordings(folder, kept)
 
 
@@ -123,7 +128,7 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         or max((life.last - life.first for one in recorded.values() for life in one.threads.values()), default=0.0),
         exit_code=kept.exit_code,
         event=next((one.event for one in recorded.values() if one.event), kept.event),
-        rate=int(kept.rate),
+        rate=kept.rate,
         chains=kept.chains,
         chains_why=kept.chains_why,
         chains_lack=kept.chains_lack,
@@ -179,6 +184,6 @@ def recordings_in(folder: Path) -> Mapping[int | None, Path]:
     for name in (RECORDING, SPIED):
         for path in (*folder.glob(f"{name}.*"), *folder.glob(f"*/{name}.*")):
             number = path.name.removeprefix(f"{name}.")
-            if number.isdigit():
+            if number.isascii() and number.isdigit() and path.is_file():
                 found[int(number)] = path
     return dict(sorted(found.items()))

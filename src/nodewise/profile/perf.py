@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,8 @@ _LEAST_COPIED = 8
 #: What one sample takes in the file besides the copy, in bytes, as seen of programs of some ten frames.
 _SAMPLE_BYTES = {"fp": 250, "dwarf": 500, "none": 100}
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+#: Of what perf complains of so many characters are looked at.
+_MOST_SAID = 1 << 16
 _WAITING = "sched:sched_switch"
 
 
@@ -177,15 +181,24 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         "-F",
         _FIELDS,
     ]
-    environment = _plain()
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
-    ) as child:
-        assert child.stdout is not None and child.stderr is not None
-        yield from child.stdout
-        problem = child.stderr.read()
-    if child.returncode:
+    # of a damaged file it may complain at length, and would wait for a reader of that while its lines are read here
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=said, env=_plain(), text=True, errors="replace"
+        ) as child:
+            assert child.stdout is not None
+            yield from child.stdout
+        said.seek(0)
         # of the settings that it is not to read perf complains, too
-        lines = [line for line in problem.splitlines() if line.strip() and os.devnull not in line]
-        first = lines[0] if lines else "no reason given"
+        lines = [line for line in said.read(_MOST_SAID).splitlines() if line.strip() and os.devnull not in line]
+    if child.returncode:
+        crashed = f"it ended by {_signal_name(-child.returncode)}" if child.returncode < 0 else "no reason given"
+        first = lines[0].removesuffix("(rerun with -v to learn more)").strip() if lines else crashed
         raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
