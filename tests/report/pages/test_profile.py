@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from playwright.sync_api import Browser, Page
 
 from nodewise.profile.changes import since
+from nodewise.profile.samples import Life
 from nodewise.report.pages.profile import profile_page
 from tests.profile.profiles import profiled, taken
 
@@ -89,3 +91,43 @@ def test_what_changed_is_coloured_by_function_either_way_up_and_chance_is_not(br
             assert said["same"].endswith("by itself 20% → 21% of all samples, which may be chance")
             assert "→" not in said["all"]
         assert "the share of 2 functions changed" in page.inner_text("body")
+
+
+def test_where_threads_waited_has_a_graph_of_its_own_in_seconds(browser: Browser, tmp_path: Path) -> None:
+    samples = [*taken("main;work", 30), *taken("main;read", 2, waited=0.25), *taken("main;lock", 1, waited=1.5)]
+    with opened(
+        browser, tmp_path, profile_page(profiled(samples), since(profiled(samples), profiled(samples)))
+    ) as page:
+        assert set(titles(page)) == {"all", "main", "work"}
+        page.click("#off")
+        assert titles(page) == {
+            "all": "2.00 s of 2.00 s, 100%",
+            "main": "2.00 s of 2.00 s, 100%",
+            "lock": "1.50 s of 2.00 s, 75.0%",
+            "read": "0.500 s of 2.00 s, 25.0%",
+        }
+        assert "time that threads waited" in page.inner_text("#shown")
+        page.fill("#find", "lock")
+        assert "75.0% of the time waited" in page.inner_text("#shown")
+        page.click("#on")
+        page.fill("#find", "")
+        assert set(titles(page)) == {"all", "main", "work"}
+    with opened(browser, tmp_path, profile_page(profiled(taken("main;work", 30)))) as page:
+        assert page.query_selector('[role="tab"]') is None
+
+
+def test_waiting_is_drawn_of_each_thread(browser: Browser, tmp_path: Path) -> None:
+    """The one that waited longest first, whichever worked most."""
+    one, other = (
+        profiled([*taken("main;work", 30), *taken("main;read", 1, waited=0.5)]),
+        taken("run;lock", 1, waited=2.0),
+    )
+    recorded = one.recorded[None]
+    recorded.samples.extend(replace(wait, tid=2) for wait in other)
+    recorded.threads[1, 2] = Life("pool", 0.0, 4.0)
+    with opened(browser, tmp_path, profile_page(one)) as page:
+        assert page.locator("#which option").all_inner_texts() == ["all threads", "app (1)"]
+        page.click("#off")
+        assert page.locator("#which option").all_inner_texts() == ["all threads", "pool (2)", "app (1)"]
+        page.select_option("#which", "pool (2)")
+        assert set(titles(page)) == {"all", "run", "lock"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nodewise.base.escaping import one_line, visible
@@ -27,8 +27,7 @@ from nodewise.report.text.profile import (
 #: Functions with fewer than this part of all samples are too thin to be seen, or clicked.
 _THINNEST = 1 / 4000
 _ROWS = 40
-#: The graph that is of no samples of work.
-_WAITING = "waiting, in µs"
+_ALL = "all threads"
 
 
 def by_thread(profiled: Profiled) -> dict[str, list[Taken]]:
@@ -48,15 +47,11 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
 
     result = profiled.result
     threads = by_thread(profiled)
-    graphs = {"all threads": _graph(summed(profiled.samples))}
-    if len(threads) > 1:
-        graphs |= {name: _graph(summed(samples)) for name, samples in _busiest(threads)}
-    standing = waited(profiled.samples)
-    if standing:
-        graphs[_WAITING] = _graph(standing)
+    graphs = {"on": _graphs(profiled.samples, threads, summed), "off": _graphs(profiled.samples, threads, waited)}
+    graphs = {kind: several for kind, several in graphs.items() if several or kind == "on"}
     changes = None if since is None else _changes(since)
     # inside a JSON text every < can be written otherwise, so no name in it can end the script element
-    data = json.dumps({"graphs": graphs, "waiting": _WAITING, "changes": changes}).replace("<", "\\u003c")
+    data = json.dumps({"graphs": graphs, "changes": changes}).replace("<", "\\u003c")
     first = result.working[0] if result.working else None
     return (
         environment()
@@ -72,7 +67,8 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
             headline=f"{format_percent(first.share)} in {visible(first.function)}"
             if first is not None and result.enough
             else "Too few samples",
-            graphs=list(graphs),
+            graphs=list(graphs["on"]),
+            waits="off" in graphs,
             data=Markup(data),
             rows=_ROWS,
             ranked=any(t.rank is not None for t in result.threads),
@@ -83,8 +79,17 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
     )
 
 
-def _busiest(threads: Mapping[str, Sequence[Taken]]) -> list[tuple[str, Sequence[Taken]]]:
-    return sorted(threads.items(), key=lambda item: -len(item[1]))[:_ROWS]
+def _graphs(
+    samples: Iterable[Taken],
+    threads: Mapping[str, Sequence[Taken]],
+    count: Callable[[Iterable[Taken]], Counter[Stack]],
+) -> dict[str, dict[str, Any]]:
+    """The trees of all threads together and, where there are several, of each of those that have most; none where nothing is counted."""
+    if not (together := count(samples)) and count is not summed:
+        return {}
+    each = {name: stacks for name, own in threads.items() if (stacks := count(own))}
+    most = sorted(each, key=lambda name: (-each[name].total(), name))[:_ROWS] if len(threads) > 1 else []
+    return {_ALL: _graph(together)} | {name: _graph(each[name]) for name in most}
 
 
 def _graph(stacks: Mapping[tuple[str, ...], int]) -> dict[str, Any]:
