@@ -154,6 +154,8 @@ def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, 
         assert not notes if chains == "none" else all("-fno-omit-frame-pointer" in note for note in notes)
         assert shutil.which("addr2line") is None or told["lines"], chains
     assert "keeps no frame pointers" in _why_cut("fp", "") and "8 KiB" in _why_cut("dwarf", "")
+    # nobody is sent to what cannot help either
+    assert "try --call-graph dwarf" in _why_cut("fp", "") and "dwarf" not in _why_cut("fp", "it is linked statically")
 
 
 def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise: Command, tmp_path: Path) -> None:

@@ -155,9 +155,9 @@ def _why_cut(chains: str, lacks: str) -> str:
     if lacks and chains != "fp":
         return f"{lacks}: compile it with -fno-omit-frame-pointer, and take --call-graph fp"
     if chains == "fp":
+        other = "" if lacks else ", or try --call-graph dwarf"
         return (
-            "the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer, "
-            "or try --call-graph dwarf"
+            f"the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer{other}"
         )
     more = f": --call-graph dwarf,{MOST_COPIED} copies more" if bytes_copied(chains) < MOST_COPIED else ""
     return (
