@@ -17,7 +17,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--accept-disturbed": ("flag", "disturbed runs decide, too"),
     "--all": ("flag", "all that there is to show"),
     "--against": ("DIR", "an earlier profile"),
-    "--call-graph": ("dwarf[,BYTES]|fp|none", "how callers are found"),
+    "--call-graph": ("dwarf[,SIZE]|fp|none", "how callers are found"),
     "--collapsed": ("FILE", "stacks for other tools"),
     "--full": ("flag", "201 times"),
     "--no-history": ("flag", "nothing earlier is looked at"),

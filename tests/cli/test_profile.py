@@ -5,8 +5,10 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,7 +129,7 @@ def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewi
         notes = [note for note in json.loads(done.stdout)["notes"] if "outer callers are missing" in note]
         assert bool(notes) == missed, (chains, done.stdout)
         assert not missed or ("8 KiB" in notes[0] and "--call-graph dwarf,65528" in notes[0])
-    wrong = nodewise("profile", "--call-graph", "dwarf,9k", "--", "true")
+    wrong = nodewise("profile", "--call-graph", "dwarf,9x", "--", "true")
     assert wrong.returncode == 2 and "dwarf,32768" in wrong.stderr
 
 
@@ -151,7 +153,59 @@ def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, 
         assert not any("copied" in note for note in notes)
         assert not notes if chains == "none" else all("-fno-omit-frame-pointer" in note for note in notes)
         assert shutil.which("addr2line") is None or told["lines"], chains
-    assert "keeps no frame pointers" in _why_cut("fp") and "8 KiB" in _why_cut("dwarf")
+    assert "keeps no frame pointers" in _why_cut("fp", "") and "8 KiB" in _why_cut("dwarf", "")
+    # nobody is sent to what cannot help either
+    assert "try --call-graph dwarf" in _why_cut("fp", "") and "dwarf" not in _why_cut("fp", "it is linked statically")
+
+
+def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    static = compiled(tmp_path, "-static")
+    for chains in ("dwarf", "dwarf,32KiB"):
+        words = ("profile", "--call-graph", chains, "--rate", "299", "--out", str(tmp_path / chains), "--json", "--")
+        told = json.loads(nodewise(*words, str(static), "400000").stdout)
+        [note] = [note for note in told["notes"] if "outer callers are missing" in note]
+        assert "linked statically, where perf unwinds nothing" in note and "KiB" not in note and "copied" not in note
+        # as it was kept
+        again = json.loads(nodewise("profile", "--read", str(tmp_path / chains), "--json").stdout)
+        assert note in again["notes"] and len(again["notes"]) == len(told["notes"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code: int) -> None:
+    """The program ends with it."""
+    need_perf()
+    below = f"echo $$ >{tmp_path}/pid; while :; do :; done"
+    words = [sys.executable, "-m", "nodewise", "profile", "--out", "x", "--", "sh", "-c", below]
+    # whoever starts the tests by nohup ignores one of them
+    words = ["env", f"--default-signal={number:d}", *words]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE) as child:
+        until = time.monotonic() + 60
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+            assert child.poll() is None and time.monotonic() < until
+            time.sleep(0.02)
+        child.send_signal(number)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == code and b"interrupted" in said, said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_what_records_nothing_leaves_no_folder(
+    nodewise_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    for out in ("new", "a/b/c", "there"):
+        assert nodewise_here("profile", "--out", out, "--", "no-such-program").returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+    def ended(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("nodewise.api.profile.prepare_profile", ended)
+    assert nodewise_here("profile", "--out", "a/b", "--", "true").returncode == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
 @pytest.mark.parametrize(

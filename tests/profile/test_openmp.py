@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodewise.profile.openmp import in_region, openmp_shares, waits_at_barrier
+from nodewise.profile.openmp import TeamThread, in_region, openmp_shares, waits_at_barrier
 from nodewise.profile.samples import Away, Frame, Life, Recorded, Taken
 
 WORK = (Frame("work", "/app", 1), Frame("main._omp_fn.0", "/app", 2))
@@ -55,7 +55,7 @@ def _recorded(runtime: str, asleep: bool) -> Recorded:
 @pytest.mark.parametrize("asleep", [False, True], ids=["spinning", "asleep"])
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_serial_time_and_imbalance_are_those_that_are_there(runtime: str, asleep: bool) -> None:
-    [share] = openmp_shares({None: _recorded(runtime, asleep)}, 100, True)
+    [share] = openmp_shares({None: _recorded(runtime, asleep)}, True)
     assert share.runtime == runtime
     assert (
         share.seconds == 10
@@ -66,26 +66,51 @@ def test_serial_time_and_imbalance_are_those_that_are_there(runtime: str, asleep
     assert (first.work_s, first.barrier_s, first.idle_s) == pytest.approx((6, 0, 0), abs=0.03)
     assert (second.work_s, second.barrier_s, second.idle_s) == pytest.approx((2, 4, 4), abs=0.03)
     assert share.barrier_s == pytest.approx(4, abs=0.03)
+    assert [_sum(t) for t in share.threads] == pytest.approx([10, 10])
     # the threads' work is six and two seconds
     assert share.imbalance == pytest.approx(1 - 4 / 6, abs=0.01)
     assert "a guess" in share.how
     assert ("have no names" in share.how) == (runtime == "Intel" and not asleep)
 
 
+def _sum(thread: TeamThread) -> float:
+    return thread.alone_s + thread.work_s + thread.barrier_s + thread.idle_s + thread.other_s
+
+
+def test_the_times_of_a_thread_add_up_to_how_long_it_was_seen() -> None:
+    """Also where others held it back, where it waits elsewhere, and where samples came more rarely than was asked for."""
+    waits = RUNTIMES["GNU"][0]
+    recorded = _recorded("GNU", True)
+    recorded.threads[7, 8] = Life(
+        "app", 1.0, 10.0, waited_s=4.0, preempted_s=2.0, away=[Away(1.0, 3.0, waits), Away(9.0, 1.0)]
+    )
+    recorded.threads[7, 7].preempted_s = 1.0
+    recorded.samples[:] = [t for i, t in enumerate(recorded.samples) if i % 3]
+    [share] = openmp_shares({None: recorded}, True)
+    first, second = share.threads
+    assert (first.seen_s, second.seen_s) == (10, 9)
+    assert (_sum(first), _sum(second)) == pytest.approx((10, 9))
+    # two seconds in which it was held back are nobody's work; of the first thread 0.6 of one, as it was alone for the rest
+    assert (second.idle_s, second.barrier_s, second.work_s, second.other_s) == pytest.approx((3, 1, 3, 2), abs=0.1)
+    assert (first.alone_s, first.work_s, first.other_s) == pytest.approx((4, 5.4, 0.6), abs=0.1)
+
+
 def test_a_sleep_elsewhere_is_no_barrier() -> None:
     recorded = _recorded("GNU", True)
     recorded.threads[7, 8].away = [Away(6.0, 4.0, (Frame("read", "/lib/libc.so.6", 1), *WORK))]
-    [share] = openmp_shares({3: recorded}, 100, True)
-    assert share.rank == 3 and share.threads[1].barrier_s == 0
+    [share] = openmp_shares({3: recorded}, True)
+    assert (
+        share.rank == 3 and share.threads[1].barrier_s == 0 and share.threads[1].other_s == pytest.approx(4, abs=0.03)
+    )
     # where it is not known where threads slept, they are taken to have slept at barriers, and that is said
     recorded.threads[7, 8].away = [Away(6.0, 4.0)]
-    [share] = openmp_shares({3: recorded}, 100, False)
+    [share] = openmp_shares({3: recorded}, False)
     assert share.threads[1].barrier_s == pytest.approx(4, abs=0.03) and "--off-cpu" in share.how
 
 
 def test_programs_without_openmp_have_no_such_part() -> None:
     alone = Recorded([Taken(7, 7, 0.1, (Frame("main", "/app", 1),))], {(7, 7): Life("app", 0, 1)})
-    assert openmp_shares({None: alone}, 100, True) == ()
+    assert openmp_shares({None: alone}, True) == ()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +145,6 @@ def test_a_runtime_without_names_is_in_a_region_where_it_is_not_called_by_name()
     recorded.samples[:] = [t for t in recorded.samples if t.tid != 7 or t.time < 8.5]
     # it sleeps for the last second and a half, which is at the region's end
     recorded.threads[7, 7].away = [Away(8.5, 1.5)]
-    [share] = openmp_shares({None: recorded}, 100, False)
+    [share] = openmp_shares({None: recorded}, False)
     assert share.serial_s == pytest.approx(4, abs=0.03)
     assert share.threads[0].barrier_s == pytest.approx(2, abs=0.05)

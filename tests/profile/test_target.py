@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.profile.target import choose_chains
+from nodewise.profile.target import chains_of, choose_chains
 from tests.profile.programs import compiled
 
 
@@ -26,6 +26,10 @@ def test_tables_count_where_they_are_of_the_programs_own_code(
     program = compiled(tmp_path, *flags)
     chosen = choose_chains(program, {})
     assert chosen.kind == kind and why in chosen.why
+    # whoever asks for unwinding where that cannot be is told of it, and not of how much is copied
+    asked = chains_of(program, {}, "dwarf")
+    assert (asked.kind, asked.why) == ("dwarf", "asked for") and asked.lacks == chosen.lacks
+    assert bool(chosen.lacks) == (kind == "fp") and chosen.why.startswith(chosen.lacks)
     # a damaged file is an answer, too
     whole, chance = program.read_bytes(), random.Random(1)
     for _ in range(30):

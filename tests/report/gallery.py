@@ -19,7 +19,15 @@ from nodewise.nodes.check import judge, new_fleet
 from nodewise.nodes.rule import joined, own_rules
 from nodewise.nodes.site import Site
 from nodewise.profile.openmp import OpenMPShare
-from nodewise.profile.result import FEWEST, LineShare, Profiled, ProfileResult, ThreadShare, function_shares
+from nodewise.profile.result import (
+    FEWEST,
+    LineShare,
+    Profiled,
+    ProfileResult,
+    ThreadShare,
+    calling_count,
+    function_shares,
+)
 from nodewise.profile.samples import Frame, Life, Recorded, Taken
 from nodewise.report.pages.check import check_page
 from nodewise.report.pages.fleet import fleet_page as fleet_nodes_page
@@ -215,8 +223,8 @@ def flame_page(folder: Path) -> Path:
     lines = tuple(LineShare(LONG, 40 + i, name, 40, 0.1, 0.08, 0.12) for i, name in enumerate(names))
     threads = tuple(ThreadShare(None, 1, t, "app", 90, 0.25, 4.0, 0.3, 0.1) for t in range(1, 5))
     result = ProfileResult(
-        ("./app", LONG), "a processor", "2026-11-23 12:00", 4.0, 0, "cycles", 997, "frame pointers", "as it was built so",
-        True, "perf 6.1", len(work), 0, function_shares(work), lines, threads, (), (OpenMPShare(None, 4711, "libgomp", 4.0, 1.0, 0.8, 0.2, "by the names of functions", ()),), 0.0, ("a note",), (LONG,),
+        ("./app", LONG), "a processor", "2026-11-23 12:00", 4.0, 0, "cycles", 997, "frame pointers", "as it was built so", "",
+        True, "perf 6.1", len(work), 0, function_shares(work), calling_count(work), lines, threads, (), (OpenMPShare(None, 4711, "libgomp", 4.0, 1.0, 0.8, 0.2, "by the names of functions", ()),), 0.0, ("a note",), (LONG,),
     )  # fmt: skip
     return _written(folder, profile_page(Profiled(result, {None: recorded})))
 

@@ -24,7 +24,7 @@ from nodewise.profile.perf import Recording, find_perf, read_chains, sample_byte
 from nodewise.profile.py_spy import EVENT, PySpy
 from nodewise.profile.ranks import Ranks, folder_of_ranks, rank_words, read_ranks
 from nodewise.profile.result import Profiled
-from nodewise.profile.target import choose_chains, processors, python_environment
+from nodewise.profile.target import chains_of, processors, python_environment
 from nodewise.profile.traps import traps
 from nodewise.runner.find_program import find_program
 from nodewise.runner.setting import Setting
@@ -43,7 +43,7 @@ _SMALLER = "--max-size and a lower --rate make it smaller"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be started, and what was found out before: `words` record the `command`; `why` is of its call chains."""
+    """What is to be started, and what was found out before: `words` record the `command`; `why` is of its call chains, `lacks` what keeps perf from unwinding."""
 
     command: tuple[str, ...]
     words: tuple[str, ...]
@@ -51,6 +51,7 @@ class Prepared:
     recording: Recording | PySpy
     chains: str
     why: str
+    lacks: str
     notes: tuple[str, ...]
 
 
@@ -103,6 +104,7 @@ def prepare_profile(
         notes.append(f"there are {setting.ranks} ranks, and none of the number {', '.join(map(str, outside[:8]))}")
     more = python_environment(python, inherited)
     recording: Recording | PySpy
+    lacks = ""
     if python is not None and py_spy is not None:
         version = ".".join(map(str, python.version))
         recording, kind = PySpy(py_spy, into / SPIED, rate), "py-spy"
@@ -111,13 +113,15 @@ def prepare_profile(
         perf = find_perf()
         if off_cpu and not perf.waiting:
             notes.append("where threads wait is not known: the kernel's tracing files may not be read here (root may)")
-        chosen = choose_chains(program, {**inherited, **more})
-        kind, why = (chosen.kind, chosen.why) if chains is None else (chains, "asked for")
+        chosen = chains_of(program, {**inherited, **more}, chains)
+        kind, why, lacks = chosen.kind, chosen.why, chosen.lacks
         recording = Recording(perf, into / RECORDING, rate, kind, off_cpu and perf.waiting, most_bytes)
         notes += _warnings(recording)
     words = rank_words(recording.words([]), str(recording.into), chosen_ranks, inner) if at else recording.words(inner)
     variables = ("env", *(f"{name}={value}" for name, value in more.items())) if more else ()
-    return Prepared(tuple(command), (*variables, *command[:at], *words), folder, recording, kind, why, tuple(notes))
+    return Prepared(
+        tuple(command), (*variables, *command[:at], *words), folder, recording, kind, why, lacks, tuple(notes)
+    )
 
 
 def check_rate(rate: int) -> None:
@@ -178,6 +182,7 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         rate=recording.rate,
         chains=prepared.chains,
         chains_why=prepared.why,
+        chains_lack=prepared.lacks,
         off_cpu=isinstance(recording, Recording) and recording.off_cpu,
         perf=perf.version if perf is not None else recording.version if isinstance(recording, PySpy) else "",
         notes=notes,

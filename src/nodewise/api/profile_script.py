@@ -14,8 +14,8 @@ from nodewise.api.stored_profile import RECORDING, Kept
 from nodewise.base.errors import InputError
 from nodewise.base.masking import Masks
 from nodewise.jobs.profile_script import INTO, ProfileJob, profile_script
-from nodewise.profile.perf import chain_words, read_chains
-from nodewise.profile.target import choose_chains
+from nodewise.profile.perf import chain_words
+from nodewise.profile.target import chains_of
 from nodewise.profile.traps import traps
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.runner.find_program import find_program
@@ -53,10 +53,10 @@ def script_of_profile(
             f"there are {ranked.ranks} ranks, and none of the number {outside[0]}", f"they are 0 to {ranked.ranks - 1}"
         )
     program = Path(find_program(ranked.program, inherited, None))
-    found = choose_chains(program, inherited)
-    kind, why = (found.kind, found.why) if chains is None else (read_chains(chains), "asked for")
+    found = chains_of(program, inherited, chains)
     limit = [f"--max-size={most_bytes}B"] if most_bytes else []
-    record = ("perf", "record", "-q", "-F", str(rate), *chain_words(kind), *limit, "--switch-events", "-o", INTO, "--")
+    how = ("-q", "-F", str(rate), *chain_words(found.kind), *limit)
+    record = ("perf", "record", *how, "--switch-events", "-o", INTO, "--")
     notes = traps(program, folder or Path.cwd(), {**inherited, "PMI_NO_FORK": "1"}, command)
     kept = Kept(
         command=tuple(Masks().masked(list(command))),
@@ -66,8 +66,9 @@ def script_of_profile(
         exit_code=0,
         event="cycles",
         rate=rate,
-        chains=kind,
-        chains_why=why,
+        chains=found.kind,
+        chains_why=found.why,
+        chains_lack=found.lacks,
         off_cpu=False,
         perf="that of the job",
         notes=tuple(notes),

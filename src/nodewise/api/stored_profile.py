@@ -4,22 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.base.shapes import NotNegative, Positive, ShapeError, fit
+from nodewise.base.escaping import visible
+from nodewise.base.shapes import NotNegative, ShapeError, Within, fit
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.profile import py_spy
 from nodewise.profile.lines import addr2line, places_of
 from nodewise.profile.openmp import openmp_shares
-from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, script_lines
+from nodewise.profile.perf import MOST_COPIED, bytes_copied, perf_program, read_chains, recorded_event, script_lines
 from nodewise.profile.result import (
     FEWEST,
     Profiled,
     ProfileResult,
+    calling_count,
     cut_share,
     function_shares,
     line_shares,
@@ -47,33 +49,31 @@ class Kept:
     seconds: NotNegative
     exit_code: int
     event: str
-    rate: Positive
+    rate: Annotated[int, Within(1)]
     chains: str
     chains_why: str
     off_cpu: bool
     perf: str
     notes: tuple[str, ...]
+    #: What an older version has not kept.
+    chains_lack: str = ""
 
 
 def read_profile(folder: Path) -> Profiled:
     """A profile that was kept. Raises InputError where there is none, ProgramError where the recording cannot be read."""
     path = folder / KEPT
     try:
-        data: Any = parse_json(read_bounded(path))
-        names = [field.name for field in fields(Kept)]
-        kept = fit({name: data[name] for name in names}, Kept)
-    except (OSError, KeyError, TypeError) as problem:
+        kept = fit(parse_json(read_bounded(path)), Kept)
+        if kept.event != py_spy.EVENT:
+            read_chains(kept.chains)
+    except OSError as problem:
         raise InputError(
-            f"{folder} holds no profile: {_words(problem)}", "name the directory that nodewise profile made"
+            f"{folder} holds no profile: {KEPT}: {problem.strerror}", "name the directory that nodewise profile made"
         ) from problem
-    except (ShapeError, ValueError) as problem:
-        raise InputError(f"{path} is damaged: {problem}", "profile again") from problem
+    except (ShapeError, ValueError, InputError) as problem:
+        said = problem.what if isinstance(problem, InputError) else str(problem)
+        raise InputError(f"{path} is damaged: {visible(said)}", "profile again") from problem
     return read_recordings(folder, kept)
-
-
-def _words(problem: Exception) -> str:
-    """What was missing: a file, with the system's words, or an entry in it."""
-    return f"{KEPT}: {problem.strerror}" if isinstance(problem, OSError) and problem.strerror else str(problem)
 
 
 def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
@@ -95,7 +95,9 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
     cut = 0.0 if spied or kept.chains == "none" else cut_share(work)
     if cut >= _MANY_CUT:
-        notes.append(f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains)}")
+        notes.append(
+            f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
+        )
     if len(work) < FEWEST:
         notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
     # each recording has the limit, so that of a rank is full whatever those of others hold
@@ -126,18 +128,20 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         or max((life.last - life.first for one in recorded.values() for life in one.threads.values()), default=0.0),
         exit_code=kept.exit_code,
         event=next((one.event for one in recorded.values() if one.event), kept.event),
-        rate=int(kept.rate),
+        rate=kept.rate,
         chains=kept.chains,
         chains_why=kept.chains_why,
+        chains_lack=kept.chains_lack,
         off_cpu=kept.off_cpu,
         perf=kept.perf,
         samples=len(work),
         lost=lost,
         functions=function_shares(work),
+        only_calling=calling_count(work),
         lines=line_shares(work, py_spy.lines_as_recorded if spied else places_of),
         threads=thread_shares(recorded),
         waiting=waiting_shares(samples),
-        openmp=openmp_shares(recorded, int(kept.rate), kept.off_cpu),
+        openmp=openmp_shares(recorded, kept.off_cpu),
         spinning=spinning,
         # what was said when it was kept is said once
         notes=tuple(dict.fromkeys(notes)),
@@ -146,12 +150,14 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     return Profiled(result, recorded)
 
 
-def _why_cut(chains: str) -> str:
-    """What chains of that kind lose their outer callers by, and what helps."""
+def _why_cut(chains: str, lacks: str) -> str:
+    """What chains of that kind lose their outer callers by, and what helps; `lacks` is what keeps perf from unwinding the program."""
+    if lacks and chains != "fp":
+        return f"{lacks}: compile it with -fno-omit-frame-pointer, and take --call-graph fp"
     if chains == "fp":
+        other = "" if lacks else ", or try --call-graph dwarf"
         return (
-            "the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer, "
-            "or try --call-graph dwarf"
+            f"the program, or what is between, keeps no frame pointers: compile it with -fno-omit-frame-pointer{other}"
         )
     more = f": --call-graph dwarf,{MOST_COPIED} copies more" if bytes_copied(chains) < MOST_COPIED else ""
     return (
@@ -163,7 +169,10 @@ def _why_cut(chains: str) -> str:
 def _recorded(path: Path) -> Recorded:
     if path.name.startswith(SPIED):
         return py_spy.read_spied(path)
-    return read_samples(script_lines(perf_program(), path))
+    found = read_samples(script_lines(perf_program(), path))
+    # without samples nothing has said it
+    found.event = found.event or recorded_event(perf_program(), path)
+    return found
 
 
 def recordings_in(folder: Path) -> Mapping[int | None, Path]:
@@ -175,6 +184,6 @@ def recordings_in(folder: Path) -> Mapping[int | None, Path]:
     for name in (RECORDING, SPIED):
         for path in (*folder.glob(f"{name}.*"), *folder.glob(f"*/{name}.*")):
             number = path.name.removeprefix(f"{name}.")
-            if number.isdigit():
+            if number.isascii() and number.isdigit() and path.is_file():
                 found[int(number)] = path
     return dict(sorted(found.items()))

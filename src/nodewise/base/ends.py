@@ -51,13 +51,18 @@ class _Telling:
 
 
 _telling = _Telling()
-#: Whether this process was asked to end.
-_asked_to_end = False
+#: The signal by which this process was first asked to end; None as long as it was not.
+_asked_by: int | None = None
 
 
 def asked_to_end() -> bool:
     """Whether an end was asked for, of the command that runs: what it still says is not to be waited for long."""
-    return _asked_to_end
+    return _asked_by is not None
+
+
+def asked_to_end_by() -> int | None:
+    """The signal by which an end was asked for first, of the command that runs; None where it was not."""
+    return _asked_by
 
 
 def tell_first(answered: Callable[[], bool]) -> None:
@@ -80,15 +85,15 @@ def ended_like_ctrl_c() -> Iterator[None]:
     What comes within a tenth of a second of another is the same request: a closing terminal and a batch system send
     several, and the second would break off what answers the first.
     """
-    global _asked_to_end  # noqa: PLW0603 - a process has one end
+    global _asked_by  # noqa: PLW0603 - a process has one end
     last = float("-inf")
-    _asked_to_end = False
+    _asked_by = None
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        global _asked_to_end  # noqa: PLW0603
+        global _asked_by  # noqa: PLW0603
         nonlocal last
         now = time.monotonic()
-        _asked_to_end = True
+        _asked_by = number if _asked_by is None else _asked_by
         if now - last < AT_ONCE_S and not _telling.late:
             return
         last = now

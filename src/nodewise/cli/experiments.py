@@ -50,7 +50,7 @@ def place_for(name: str, among: Path = _FOLDER) -> Path:
         else:
             break
     if (context := click.get_current_context(silent=True)) is not None:
-        context.call_on_close(lambda: _forget(path))
+        context.call_on_close(lambda: _forget(path, path.parent))
     return path
 
 
@@ -60,11 +60,20 @@ def place_for_command(words: Sequence[str], among: Path = _FOLDER) -> Path:
     return place_for(Path(program[0]).name if program else "experiment", among)
 
 
-def _forget(path: Path) -> None:
-    """Take back a directory into which nothing was written."""
+def named_place(path: Path) -> Path:
+    """The directory that was asked for, made with those above it; what of these was not there and stays empty goes. Raises StoreError."""
+    made = [one for one in (path, *path.parents) if not one.exists()]
+    make_directory(path)
+    if (context := click.get_current_context(silent=True)) is not None:
+        context.call_on_close(lambda: _forget(*made))
+    return path
+
+
+def _forget(*paths: Path) -> None:
+    """Take back directories into which nothing was written, the innermost first."""
     with suppress(OSError):
-        path.rmdir()
-        path.parent.rmdir()
+        for path in paths:
+            path.rmdir()
 
 
 def result_place(out: Path | None, name: str) -> Path:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
+from nodewise.profile.samples import UNKNOWN, Frame, Life, Recorded, Taken
 
 #: Files of runtimes, by the beginnings of their names, and what the functions of those that are linked in begin with.
 _FILES = {"libgomp": "GNU", "libomp": "LLVM", "libiomp": "Intel"}
@@ -44,12 +45,19 @@ _BELOW = re.compile(r"^\[|" + C_LIBRARY.pattern)
 
 @dataclass(frozen=True)
 class TeamThread:
-    """A thread of a team, in seconds: at work in parallel regions, at barriers, and with nothing to do while the initial thread worked alone."""
+    """A thread of a team, in seconds: how long it was seen, which is the sum of the others.
+
+    `alone_s` is the initial thread's time in no region, `work_s` work in regions, `barrier_s` at barriers, `idle_s` with nothing to do while the initial thread worked alone,
+    `other_s` waiting for something else, or held back by others.
+    """
 
     tid: int
+    seen_s: float
+    alone_s: float
     work_s: float
     barrier_s: float
     idle_s: float
+    other_s: float
 
 
 @dataclass(frozen=True)
@@ -100,15 +108,15 @@ def in_region(chain: Sequence[Frame]) -> bool:
     )
 
 
-def openmp_shares(recorded: Mapping[int | None, Recorded], rate: int, off_cpu: bool) -> tuple[OpenMPShare, ...]:
-    """What OpenMP cost each process that used it; `rate` is in samples a second, `off_cpu` whether it is known where threads slept."""
+def openmp_shares(recorded: Mapping[int | None, Recorded], off_cpu: bool) -> tuple[OpenMPShare, ...]:
+    """What OpenMP cost each process that used it; `off_cpu` is whether it is known where threads slept."""
     found = []
     for rank, one in recorded.items():
         by_process: dict[int, list[Taken]] = {}
         for taken in one.samples:
             by_process.setdefault(taken.pid, []).append(taken)
         for pid, samples in by_process.items():
-            share = _of_process(rank, pid, samples, one, 1 / rate, off_cpu)
+            share = _of_process(rank, pid, samples, one, off_cpu)
             if share is not None:
                 found.append(share)
     return tuple(found)
@@ -140,7 +148,7 @@ class _Initial:
 
 
 def _of_process(
-    rank: int | None, pid: int, samples: Sequence[Taken], one: Recorded, each_s: float, off_cpu: bool
+    rank: int | None, pid: int, samples: Sequence[Taken], one: Recorded, off_cpu: bool
 ) -> OpenMPShare | None:
     runtimes = {r for t in samples for f in t.chain if (r := _runtime(f)) is not None}
     team = sorted({t.tid for t in samples if t.tid == pid or any(_of_team(f) for f in t.chain)})
@@ -148,24 +156,10 @@ def _of_process(
     if not runtimes or main is None or len(team) < 2:
         return None
     initial = _Initial([t for t in samples if t.tid == pid], main.first, main.last)
-    threads = []
-    for tid in team:
-        work = barrier = idle = 0.0
-        for t in (t for t in samples if t.tid == tid and t.waited is None):
-            if not waits_at_barrier(t.chain):
-                work += each_s if tid != pid or in_region(t.chain) else 0.0
-            elif initial.is_parallel(t.time):
-                barrier += each_s
-            else:
-                idle += each_s
-        for away in one.threads[pid, tid].away:
-            # without its place a sleep of a team's thread is taken for one at a barrier, of the initial one in a region
-            if not (waits_at_barrier(away.chain) if away.chain else tid != pid or initial.is_parallel(away.time)):
-                continue
-            alone = initial.alone_until(away.time + away.seconds) - initial.alone_until(away.time)
-            idle += alone
-            barrier += max(0.0, away.seconds - alone)
-        threads.append(TeamThread(tid, work, barrier, idle))
+    threads = [
+        _of_thread(tid, [t for t in samples if t.tid == tid], one.threads[pid, tid], initial, tid == pid)
+        for tid in team
+    ]
     most = max(t.work_s for t in threads)
     mean = sum(t.work_s for t in threads) / len(threads)
     waits = [t.chain for t in samples if waits_at_barrier(t.chain)]
@@ -179,6 +173,33 @@ def _of_process(
         rank, pid, "Intel" if "Intel" in runtimes else sorted(runtimes)[0], main.last - main.first, initial.serial[-1],
         sum(t.barrier_s for t in threads), 1 - mean / most if most else 0.0, how, tuple(threads),
     )  # fmt: skip
+
+
+def _of_thread(tid: int, samples: Sequence[Taken], life: Life, initial: _Initial, is_initial: bool) -> TeamThread:
+    """Where a thread's time went. What it was on a processor for is shared out by its samples, however often these came in truth."""
+    seen = life.last - life.first
+    alone = initial.serial[-1] if is_initial else 0.0
+    slept = {"barrier": 0.0, "idle": 0.0, "other": 0.0}
+    for away in life.away:
+        beside_serial = initial.alone_until(away.time + away.seconds) - initial.alone_until(away.time)
+        in_regions = max(0.0, away.seconds - beside_serial)
+        # without its place a sleep of a team's thread is taken for one at a barrier, of the initial one in a region
+        at_barrier = waits_at_barrier(away.chain) if away.chain else not is_initial or initial.is_parallel(away.time)
+        slept["barrier" if at_barrier else "other"] += in_regions
+        # of the initial thread that is time alone already
+        if not is_initial:
+            slept["idle" if at_barrier else "other"] += beside_serial
+    # when it was held back is not known: of the initial thread some of that is time alone
+    held = life.preempted_s * ((seen - alone) / seen if seen else 0.0)
+    ran = max(0.0, seen - alone - sum(slept.values()) - held)
+    counts = Counter(
+        "work" if not waits_at_barrier(t.chain) else "barrier" if initial.is_parallel(t.time) else "idle"
+        for t in samples
+        if t.waited is None and (not is_initial or in_region(t.chain))
+    )
+    each_s = ran / counts.total() if counts else 0.0
+    work, barrier, idle = (counts[state] * each_s + slept.get(state, 0.0) for state in ("work", "barrier", "idle"))
+    return TeamThread(tid, seen, alone, work, barrier, idle, max(0.0, seen - alone - work - barrier - idle))
 
 
 def _of_team(frame: Frame) -> bool:

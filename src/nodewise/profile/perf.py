@@ -4,36 +4,49 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError, ProgramError, UnavailableError
+from nodewise.base.units import parse_bytes
 
 #: Kinds of call chains: by a copy of the stack's top that is unwound afterwards, by frame pointers, or without.
 CHAINS = ("dwarf", "fp", "none")
 #: How much of a stack is copied unless it is said, and at most, in bytes: perf's own.
 COPIED, MOST_COPIED = 8192, 65528
+#: A copy is a multiple of that.
+_LEAST_COPIED = 8
 #: What one sample takes in the file besides the copy, in bytes, as seen of programs of some ten frames.
 _SAMPLE_BYTES = {"fp": 250, "dwarf": 500, "none": 100}
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+#: Of what perf complains of so many characters are looked at.
+_MOST_SAID = 1 << 16
 _WAITING = "sched:sched_switch"
 
 
 def read_chains(text: str) -> str:
-    """The call chains that are named: `dwarf`, `dwarf,BYTES`, `fp` or `none`. Raises InputError."""
+    """The call chains that are named: `dwarf`, `dwarf,SIZE`, `fp` or `none`; a size is given in bytes, rounded down to what perf copies. Raises InputError."""
     kind, comma, size = text.partition(",")
     if kind not in CHAINS or (comma and kind != "dwarf"):
-        raise InputError(f"no such call chains: {text}", f"there are {', '.join(CHAINS)} and dwarf,BYTES")
+        raise InputError(f"no such call chains: {text}", f"there are {', '.join(CHAINS)} and dwarf,SIZE")
     if not comma:
         return kind
-    if not (size.isascii() and size.isdigit() and 8 <= int(size) <= MOST_COPIED):
+    try:
+        copied = parse_bytes(size, "--call-graph dwarf")
+    except InputError:
+        copied = 0
+    if not _LEAST_COPIED <= copied <= MOST_COPIED:
         raise InputError(
-            f"no size of a stack's copy: {size or 'nothing'}", f"give bytes, {MOST_COPIED} at most, such as dwarf,32768"
+            f"no size of a stack's copy: {size or 'nothing'}",
+            f"give {_LEAST_COPIED} to {MOST_COPIED} bytes, such as dwarf,32768 or dwarf,32KiB",
         )
-    return f"{kind},{int(size) // 8 * 8}"
+    return f"{kind},{copied // _LEAST_COPIED * _LEAST_COPIED}"
 
 
 def bytes_copied(chains: str) -> int:
@@ -91,9 +104,11 @@ def find_perf() -> Perf:
     return Perf(path, version, event, _samples(path, _WAITING))
 
 
-def _said(words: Sequence[str]) -> str:
+def _said(words: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout
+        return subprocess.run(
+            words, capture_output=True, text=True, errors="replace", check=False, timeout=10, env=environment
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
@@ -133,6 +148,22 @@ class Recording:
         return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 
 
+def recorded_event(perf: str, recorded: Path) -> str:
+    """What a recording is of, samples or none, such as `cpu-clock`: perf takes another event than it was asked for where that is not here. Empty where it is not known."""
+    said = _said([perf, "evlist", "-i", str(recorded)], _plain()).split()
+    return event_name(said[0]) if said else ""
+
+
+def event_name(text: str) -> str:
+    """The name of an event as perf writes it: of `cpu-clock/freq=99/u:`, or `cpu-clock:uH:`, the first word."""
+    return re.split("[/:]", text)[0]
+
+
+def _plain() -> dict[str, str]:
+    """The variables for perf: it is asked to translate nothing by the user's settings or language."""
+    return {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull}
+
+
 #: Columns of what is read back; a chain's frames follow, one a line.
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 
@@ -150,16 +181,24 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         "-F",
         _FIELDS,
     ]
-    # perf is asked to translate nothing by the user's settings or language
-    environment = {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull}
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
-    ) as child:
-        assert child.stdout is not None and child.stderr is not None
-        yield from child.stdout
-        problem = child.stderr.read()
-    if child.returncode:
+    # of a damaged file it may complain at length, and would wait for a reader of that while its lines are read here
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=said, env=_plain(), text=True, errors="replace"
+        ) as child:
+            assert child.stdout is not None
+            yield from child.stdout
+        said.seek(0)
         # of the settings that it is not to read perf complains, too
-        lines = [line for line in problem.splitlines() if line.strip() and os.devnull not in line]
-        first = lines[0] if lines else "no reason given"
+        lines = [line for line in said.read(_MOST_SAID).splitlines() if line.strip() and os.devnull not in line]
+    if child.returncode:
+        crashed = f"it ended by {_signal_name(-child.returncode)}" if child.returncode < 0 else "no reason given"
+        first = lines[0].removesuffix("(rerun with -v to learn more)").strip() if lines else crashed
         raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

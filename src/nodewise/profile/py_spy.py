@@ -57,25 +57,43 @@ def read_spied(path: Path) -> Recorded:
     """What py-spy recorded. Times are counted from each thread's first sample, without those in which it waited. Raises ProgramError."""
     try:
         data: Any = parse_json(read_bounded(path, _MOST_BYTES))
-        frames = [
-            Frame(str(f["name"]), str(f.get("file") or ""), int(f.get("line") or 0)) for f in data["shared"]["frames"]
-        ]
-        found = Recorded(event=EVENT)
-        for profile in data["profiles"]:
-            match = _THREAD.match(profile["name"])
-            tid = int(match["tid"]) if match else len(found.threads)
-            key = (int(match["pid"]) if match and match["pid"] else tid, tid)
-            time = 0.0
-            for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
-                time += float(weight)
-                # outermost are processes, which have no file
-                chain = tuple(frames[i] for i in reversed(stack) if frames[i].object)
-                found.samples.append(Taken(*key, time, chain))
-            found.threads[key] = Life((match["name"] if match else "") or "python", 0.0, time)
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as problem:
-        raise ProgramError(f"{path} is not what py-spy writes: {problem}", "profile again") from problem
+    except OSError as problem:
+        raise ProgramError(f"{path} cannot be read: {problem.strerror}", "profile again") from problem
+    except ValueError as problem:
+        raise ProgramError(f"{path} is damaged: {problem}", "profile again") from problem
+    try:
+        return _spied(data)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as problem:
+        raise ProgramError(f"{path} is damaged, or not what py-spy writes", "profile again") from problem
+
+
+def _spied(data: Any) -> Recorded:
+    """The recording that speedscope's format describes. Raises the errors of what is not there, or of another type."""
+    frames = [
+        Frame(_text(f["name"]), _text(f.get("file") or ""), int(f.get("line") or 0)) for f in data["shared"]["frames"]
+    ]
+    found = Recorded(event=EVENT)
+    for profile in data["profiles"]:
+        match = _THREAD.match(profile["name"])
+        tid = int(match["tid"]) if match else len(found.threads)
+        key = (int(match["pid"]) if match and match["pid"] else tid, tid)
+        time = 0.0
+        for stack, weight in zip(profile["samples"], profile["weights"], strict=True):
+            if not weight >= 0:
+                raise ValueError(weight)
+            time += weight
+            # outermost are processes, which have no file
+            chain = tuple(frames[i] for i in reversed(stack) if frames[i].object)
+            found.samples.append(Taken(*key, time, chain))
+        found.threads[key] = Life((match["name"] if match else "") or "python", 0.0, time)
     found.samples.sort(key=lambda one: one.time)
     return found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def lines_as_recorded(file: str, lines: Sequence[int]) -> dict[int, tuple[str, int]]:

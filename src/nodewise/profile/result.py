@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from nodewise.profile.openmp import C_LIBRARY, OpenMPShare
 from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
 from nodewise.statistics.shares import share_intervals
 
+_Key = TypeVar("_Key", bound=tuple[str | int, ...])
 #: Functions, lines and threads that are kept; the rest is in the recording.
 _KEPT = 60
 #: Fewer samples than this bear no interval worth reading.
@@ -113,7 +114,9 @@ class ProfileResult:
     """Where a program's time went.
 
     `seconds` is its own duration with perf's start and end, `samples` those of work, `event` what was sampled, `rate` how often in a
-    second, `chains` and `chains_why` how callers were found, `off_cpu` whether it was recorded where threads wait. `spinning` is the share of samples in functions that wait by spinning, by
+    second, `chains` and `chains_why` how callers were found, `chains_lack` what keeps perf from unwinding
+    the program (empty: nothing), `off_cpu` whether it was recorded where threads wait. `only_calling` is how many
+    functions no sample is in itself. `spinning` is the share of samples in functions that wait by spinning, by
     their names; `openmp` is what OpenMP cost each process that used it. `exit_code` is the program's. `recordings` are perf's files.
     """
 
@@ -128,11 +131,13 @@ class ProfileResult:
     rate: int
     chains: str
     chains_why: str
+    chains_lack: str
     off_cpu: bool
     perf: str
     samples: int
     lost: int
     functions: tuple[FunctionShare, ...]
+    only_calling: int
     lines: tuple[LineShare, ...]
     threads: tuple[ThreadShare, ...]
     waiting: tuple[WaitingShare, ...]
@@ -140,6 +145,11 @@ class ProfileResult:
     spinning: float
     notes: tuple[str, ...]
     recordings: tuple[str, ...]
+
+    @property
+    def working(self) -> tuple[FunctionShare, ...]:
+        """The functions that samples are in themselves."""
+        return tuple(f for f in self.functions if f.samples)
 
     @property
     def enough(self) -> bool:
@@ -166,15 +176,26 @@ def function_shares(work: Sequence[Taken]) -> tuple[FunctionShare, ...]:
     total: Counter[tuple[str, str]] = Counter()
     for taken in work:
         total.update({(frame.function, frame.object) for frame in taken.chain} or {_named(())})
-    names = [name for name, _ in own.most_common(_KEPT)]
+    names = _most(own)[:_KEPT]
     # who only calls others comes behind those who work
-    names += [name for name, _ in total.most_common() if name not in own][: _KEPT - len(names)]
+    names += [name for name in _most(total) if name not in own][: _KEPT - len(names)]
     number = {name: i for i, name in enumerate(names)}
     spans = share_intervals([number.get(_named(t.chain), -1) for t in work], len(names)) if work else []
     return tuple(
         FunctionShare(*name, own[name], own[name] / len(work), *span, total[name] / len(work))
         for name, span in zip(names, spans, strict=True)
     )
+
+
+def calling_count(work: Sequence[Taken]) -> int:
+    """How many functions are on the chains of samples, and none of these is in them."""
+    own = {_named(taken.chain) for taken in work}
+    return len({(frame.function, frame.object) for taken in work for frame in taken.chain} - own)
+
+
+def _most(counted: Mapping[_Key, float]) -> list[_Key]:
+    """By falling number; those with the same in the order of their names, not of their coming."""
+    return sorted(counted, key=lambda one: (-counted[one], one))
 
 
 def _named(chain: Sequence[Frame]) -> tuple[str, str]:
@@ -191,13 +212,15 @@ def line_shares(
             by_object.setdefault(taken.chain[0].object, set()).add(taken.chain[0].address)
     known = {name: places(name, sorted(addresses)) for name, addresses in by_object.items()}
     lines = [_line_of(taken, known) for taken in work]
-    counted = Counter(line for line in lines if line is not None).most_common(_KEPT)
-    number = {line: i for i, (line, _) in enumerate(counted)}
+    counts = Counter(line for line in lines if line is not None)
+    counted = _most(counts)[:_KEPT]
+    number = {line: i for i, line in enumerate(counted)}
     if not counted:
         return ()
     spans = share_intervals([-1 if line is None else number.get(line, -1) for line in lines], len(counted))
     return tuple(
-        LineShare(*line, count, count / len(work), *span) for (line, count), span in zip(counted, spans, strict=True)
+        LineShare(*line, counts[line], counts[line] / len(work), *span)
+        for line, span in zip(counted, spans, strict=True)
     )
 
 
@@ -229,7 +252,7 @@ def thread_shares(recorded: Mapping[int | None, Recorded]) -> tuple[ThreadShare,
                     preempted_s=life.preempted_s,
                 )
             )
-    return tuple(sorted(found, key=lambda t: -t.samples)[:_KEPT])
+    return tuple(sorted(found, key=lambda t: (-t.samples, t.rank or 0, t.pid, t.tid))[:_KEPT])
 
 
 def waiting_shares(samples: Sequence[Taken]) -> tuple[WaitingShare, ...]:
@@ -245,8 +268,8 @@ def waiting_shares(samples: Sequence[Taken]) -> tuple[WaitingShare, ...]:
         where = (first.function, first.object, caller.function if caller else "")
         seconds[where] = seconds.get(where, 0.0) + taken.waited
     together = sum(seconds.values())
-    longest = sorted(seconds.items(), key=lambda item: -item[1])[:_KEPT]
-    return tuple(WaitingShare(*where, s, s / together) for where, s in longest if together)
+    longest = _most(seconds)[:_KEPT]
+    return tuple(WaitingShare(*where, seconds[where], seconds[where] / together) for where in longest if together)
 
 
 def spinning_share(work: Sequence[Taken]) -> float:

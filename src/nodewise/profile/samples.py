@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from nodewise.profile.perf import event_name
+
 #: `comm pid/tid time: rest`; a name may hold blanks and digits.
 _HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?P<time>\d+\.\d+):\s+(?P<rest>.*)$")
 _FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
@@ -127,8 +129,7 @@ def read_samples(lines: Iterable[str]) -> Recorded:
         else:
             at = (key, time, rest.startswith("sched:sched_switch"))
             if not at[2]:
-                # `cpu-clock/freq=99/u:`, or `cpu-clock:uH:`
-                found.event = re.split("[/:]", rest)[0]
+                found.event = event_name(rest)
             # without chains the one function stands behind the event
             alone = _ALONE.search(rest)
             if alone is not None:

@@ -83,14 +83,15 @@ def speedscope(threads: Mapping[str, Sequence[Taken]], rate: int, name: str) -> 
 
 
 def tree(stacks: Mapping[Stack, int]) -> dict[str, Any]:
-    """The stacks as a tree for drawing: `n` name, `v` count with what is below, `c` children by falling count."""
-    root: dict[str, Any] = {"n": "all", "v": 0, "c": {}}
+    """The stacks as a tree for drawing: `n` name, `v` count with what is below, `o` that of the function itself, `c` children by falling count."""
+    root: dict[str, Any] = {"n": "all", "v": 0, "o": 0, "c": {}}
     for stack, count in stacks.items():
         root["v"] += count
         node = root
         for name in stack:
-            node = node["c"].setdefault(name, {"n": name, "v": 0, "c": {}})
+            node = node["c"].setdefault(name, {"n": name, "v": 0, "o": 0, "c": {}})
             node["v"] += count
+        node["o"] += count
     return _listed(root)
 
 

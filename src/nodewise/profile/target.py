@@ -12,15 +12,17 @@ from pathlib import Path
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.profile.interpreter import Python
+from nodewise.profile.perf import read_chains
 from nodewise.profile.unwinding import has_tables
 
 
 @dataclass(frozen=True)
 class Chains:
-    """Which kind of call chains is recorded, and why."""
+    """Which kind of call chains is recorded, and why; `lacks` is what keeps perf from unwinding the program, empty where nothing does."""
 
     kind: str
     why: str
+    lacks: str = ""
 
 
 def read_sections(program: Path) -> list[str] | None:
@@ -43,15 +45,18 @@ def choose_chains(program: Path, environment: Mapping[str, str]) -> Chains:
     except (OSError, ValueError, InputError):
         return Chains("dwarf", "it is a script: what its interpreter calls has unwind tables, as packages mostly do")
     if not dynamic:
-        return Chains(
-            "fp", "it is linked statically, where perf unwinds nothing: only code with frame pointers has chains"
-        )
+        static = "it is linked statically, where perf unwinds nothing"
+        return Chains("fp", f"{static}: only code with frame pointers has chains", static)
     if tables:
         return Chains("dwarf", "it has unwind tables, which name the callers of small functions, too")
-    return Chains(
-        "fp",
-        "most of its code has no unwind tables: only what is compiled with -fno-omit-frame-pointer has whole chains",
-    )
+    bare = "most of its code has no unwind tables"
+    return Chains("fp", f"{bare}: only what is compiled with -fno-omit-frame-pointer has whole chains", bare)
+
+
+def chains_of(program: Path, environment: Mapping[str, str], asked: str | None) -> Chains:
+    """The chains that are asked for (as `profile.perf.read_chains` reads them), or where none are those that the program allows. Raises InputError."""
+    chosen = choose_chains(program, environment)
+    return chosen if asked is None else Chains(read_chains(asked), "asked for", chosen.lacks)
 
 
 def python_environment(python: Python | None, environment: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.foreground import (
+    ended_as_by_a_shell,
+    interrupts_are_the_programs,
+    output_to_errors,
+    start_in_foreground,
+)
 from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored
 
@@ -44,8 +50,8 @@ _FOLDER = Path("nodewise-profiles")
 @option(
     "--call-graph",
     "chains",
-    metavar="dwarf[,BYTES]|fp|none",
-    help="How callers are found: by unwinding a copy of the stack (of 8192 bytes), by frame pointers, or not. [default: what the program allows]",
+    metavar="dwarf[,SIZE]|fp|none",
+    help="How callers are found: by unwinding a copy of the stack (of 8192 bytes, or of SIZE, such as 32KiB), by frame pointers, or not. [default: what the program allows]",
     group="Recording",
 )
 @option(
@@ -102,7 +108,7 @@ _FOLDER = Path("nodewise-profiles")
     "--against",
     type=PATH,
     metavar="DIR",
-    help="Colour the flame graph by what changed since the profile in DIR.",
+    help="Say which functions' shares changed since the profile in DIR, and colour the flame graph by it.",
     group=OUTPUT,
 )
 @option(
@@ -115,6 +121,7 @@ _FOLDER = Path("nodewise-profiles")
 @json_option("the profile", "; what COMMAND prints goes to standard error then")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_context
+@ended_as_by_a_shell
 def command(
     context: click.Context,
     rate: int,
@@ -138,12 +145,13 @@ def command(
     Run COMMAND under Linux perf and report where its time goes: functions and source lines with 95% intervals, threads with how
     long they waited, and a page with a flame graph. The recording is kept.
 
-    Exits as COMMAND does.
+    Exits as COMMAND does; ended by SIGTERM or SIGHUP with 143 or 129.
     """
     from nodewise.api.profile import keep_profile
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
     from nodewise.cli.keeping import hand_out
+    from nodewise.profile.changes import since
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
     from nodewise.profile.stacks import summed
@@ -168,6 +176,7 @@ def command(
     else:
         profiled, folder = _record(words, rate, chains, off_cpu, ranks, max_size, out, as_json)
     result = profiled.result
+    changed = None if before is None else since(before, profiled)
 
     def write_page(folder: Path) -> Path:
         if stored is None:
@@ -176,12 +185,12 @@ def command(
             write_whole(collapsed, collapsed_text(summed(profiled.samples)))
         if speedscope is not None:
             write_whole(speedscope, speedscope_text(by_thread(profiled), result.rate, " ".join(result.command)))
-        write_whole(page := folder / "report.html", profile_page(profiled, before))
+        write_whole(page := folder / "report.html", profile_page(profiled, changed))
         return page
 
     def answer() -> None:
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
-        print(profile_text(result, top, width), file=sys.stderr)
+        print(profile_text(result, top, width, changed), file=sys.stderr)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))
@@ -245,17 +254,14 @@ def _record(
     from nodewise.api.profile import conclude_profile, prepare_profile
     from nodewise.api.stored_profile import KEPT, recordings_in
     from nodewise.base.ends import tell_first
-    from nodewise.base.files import make_directory
     from nodewise.base.units import parse_bytes
-    from nodewise.cli.experiments import place_for_command
+    from nodewise.cli.experiments import named_place, place_for_command
     from nodewise.cli.keeping import print_note
 
     most = parse_bytes(max_size, "--max-size") if max_size else 0
-    folder = place_for_command(words, _FOLDER) if out is None else out
-    if out is not None:
-        make_directory(out)
-        if recordings_in(out):
-            raise InputError(f"{out} holds a profile already", "name another directory with --out")
+    folder = place_for_command(words, _FOLDER) if out is None else named_place(out)
+    if recordings_in(folder):
+        raise InputError(f"{folder} holds a profile already", "name another directory with --out")
     prepared = prepare_profile(words, folder, rate=rate, chains=chains, off_cpu=off_cpu, ranks=ranks, most_bytes=most)
     for note in prepared.notes:
         print(f"note      {note}", file=sys.stderr)
@@ -280,7 +286,6 @@ def _again(folder: Path) -> str:
 def _run(prepared: Prepared, quiet: bool) -> int:
     """The exit code of what was recorded; that of a signal as a shell has it."""
     from nodewise.api.profile import ended_by_size
-    from nodewise.cli.foreground import interrupts_are_the_programs, output_to_errors, start_in_foreground
 
     with interrupts_are_the_programs() as children:
         with output_to_errors() if quiet else contextlib.nullcontext():

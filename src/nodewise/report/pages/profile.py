@@ -4,20 +4,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from nodewise.base.escaping import visible
+from nodewise.base.escaping import one_line, visible
 from nodewise.base.units import format_percent
+from nodewise.profile.changes import Since
 from nodewise.profile.result import Profiled, object_name
 from nodewise.profile.samples import Taken
-from nodewise.profile.stacks import summed, tree, waited
+from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
-from nodewise.report.text.profile import openmp_sentence
+from nodewise.report.text.profile import (
+    OPENMP_HEADS,
+    calling_sentence,
+    change_row,
+    openmp_row,
+    openmp_sentence,
+    since_sentence,
+)
 
 #: Functions with fewer than this part of all samples are too thin to be seen, or clicked.
 _THINNEST = 1 / 4000
 _ROWS = 40
+_ALL = "all threads"
 
 
 def by_thread(profiled: Profiled) -> dict[str, list[Taken]]:
@@ -31,65 +41,79 @@ def by_thread(profiled: Profiled) -> dict[str, list[Taken]]:
     return names
 
 
-def profile_page(profiled: Profiled, before: Profiled | None = None) -> str:
-    """The HTML of it, one file; with `before` the graph is coloured by what changed since."""
+def profile_page(profiled: Profiled, since: Since | None = None) -> str:
+    """The HTML of it, one file; the graph is coloured by what changed `since` another profile."""
     from markupsafe import Markup
 
     result = profiled.result
     threads = by_thread(profiled)
-    graphs = {"all threads": _graph(summed(profiled.samples))}
-    if len(threads) > 1:
-        graphs |= {name: _graph(summed(samples)) for name, samples in _busiest(threads)}
-    standing = waited(profiled.samples)
-    if standing:
-        graphs["waiting, in µs"] = _graph(standing)
-    earlier = None if before is None else _shares(_graph(summed(before.samples)))
+    graphs = {"on": _graphs(profiled.samples, threads, summed), "off": _graphs(profiled.samples, threads, waited)}
+    graphs = {kind: several for kind, several in graphs.items() if several or kind == "on"}
+    changes = None if since is None else _changes(since)
     # inside a JSON text every < can be written otherwise, so no name in it can end the script element
-    data = json.dumps({"graphs": graphs, "before": earlier}).replace("<", "\\u003c")
-    first = result.functions[0] if result.functions else None
+    data = json.dumps({"graphs": graphs, "changes": changes}).replace("<", "\\u003c")
+    first = result.working[0] if result.working else None
     return (
         environment()
         .get_template("profile.html")
         .render(
             object_name=object_name,
             openmp_sentence=openmp_sentence,
+            openmp_heads=OPENMP_HEADS,
+            openmp_row=openmp_row,
+            calling=calling_sentence(result),
             result=result,
             command=" ".join(result.command),
             headline=f"{format_percent(first.share)} in {visible(first.function)}"
             if first is not None and result.enough
             else "Too few samples",
-            graphs=list(graphs),
+            graphs=list(graphs["on"]),
+            waits="off" in graphs,
             data=Markup(data),
             rows=_ROWS,
             ranked=any(t.rank is not None for t in result.threads),
-            before=None if before is None else before.result,
+            since=since,
+            since_sentence=since_sentence,
+            change_row=change_row,
         )
     )
 
 
-def _busiest(threads: Mapping[str, Sequence[Taken]]) -> list[tuple[str, Sequence[Taken]]]:
-    return sorted(threads.items(), key=lambda item: -len(item[1]))[:_ROWS]
+def _graphs(
+    samples: Iterable[Taken],
+    threads: Mapping[str, Sequence[Taken]],
+    count: Callable[[Iterable[Taken]], Counter[Stack]],
+) -> dict[str, dict[str, Any]]:
+    """The trees of all threads together and, where there are several, of each of those that have most; none where nothing is counted."""
+    if not (together := count(samples)) and count is not summed:
+        return {}
+    each = {name: stacks for name, own in threads.items() if (stacks := count(own))}
+    most = sorted(each, key=lambda name: (-each[name].total(), name))[:_ROWS] if len(threads) > 1 else []
+    return {_ALL: _graph(together)} | {name: _graph(each[name]) for name in most}
 
 
 def _graph(stacks: Mapping[tuple[str, ...], int]) -> dict[str, Any]:
-    """The tree to draw, without what is too thin to be seen."""
-    root = tree(stacks)
+    """The tree to draw, without what is too thin to be seen; names that look alike are one."""
+    shown: Counter[Stack] = Counter()
+    for stack, count in stacks.items():
+        shown[tuple(map(one_line, stack))] += count
+    root = tree(shown)
     least = root["v"] * _THINNEST
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        node["n"] = visible(node["n"])
         node["c"] = [child for child in node["c"] if child["v"] >= least]
         waiting += node["c"]
     return root
 
 
-def _shares(root: dict[str, Any]) -> dict[str, float]:
-    """Each stack's share, by its functions with a line end between."""
-    found: dict[str, float] = {}
-    waiting = [("", root)]
-    while waiting:
-        path, node = waiting.pop()
-        found[path] = node["v"] / (root["v"] or 1)
-        waiting += [(f"{path}\n{child['n']}", child) for child in node["c"]]
-    return found
+def _changes(since: Since) -> list[tuple[str, str, float]]:
+    """Of each function its own share then and now, in words, and by how much it surely changed; 0 where that may be chance."""
+    return [
+        (
+            one.function,
+            f"{format_percent(one.before.share)} → {format_percent(one.after.share)} of all samples{'' if one.sure else ', which may be chance'}",
+            one.difference if one.sure else 0.0,
+        )
+        for one in since.changes
+    ]

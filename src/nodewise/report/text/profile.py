@@ -8,14 +8,15 @@ from collections.abc import Sequence
 
 from nodewise.base.escaping import visible
 from nodewise.base.units import format_percent, format_seconds
-from nodewise.profile.openmp import OpenMPShare
+from nodewise.profile.changes import Change, Since
+from nodewise.profile.openmp import OpenMPShare, TeamThread
 from nodewise.profile.result import ProfileResult, object_name
 
 _LONGEST = 40
 
 
-def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
-    """Tables of functions, lines, threads and waiting, of each the `top` first, in `width` columns."""
+def profile_text(result: ProfileResult, top: int = 15, width: int = 80, since: Since | None = None) -> str:
+    """Tables of functions, lines, threads and waiting, of each the `top` first, in `width` columns; what changed `since` another profile."""
     head = f"{result.samples} samples of {result.event}, {result.rate} a second; callers by {result.chains}: {result.chains_why}"
     lines = [*_wrapped(head, width), ""]
     lines += _table(
@@ -28,10 +29,14 @@ def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
                 visible(f.function),
                 object_name(f.object),
             )
-            for f in result.functions[:top]
+            for f in result.working[:top]
         ],
         width,
     )
+    if calling := calling_sentence(result):
+        lines += _wrapped(calling, width)
+    if since is not None:
+        lines += ["", *_wrapped(f"{since_sentence(since)}.", width), *_changes(since, width)]
     if result.lines:
         lines += [
             "",
@@ -83,6 +88,38 @@ def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
     return "\n".join(lines).rstrip()
 
 
+def calling_sentence(result: ProfileResult) -> str:
+    """How many functions the table leaves out since they do nothing themselves; empty for none."""
+    count = result.only_calling
+    return (
+        f"{count} function{'s' * (count != 1)} that only call{'s' * (count == 1)} others {'are' if count != 1 else 'is'} left out"
+        if count
+        else ""
+    )
+
+
+def since_sentence(since: Since) -> str:
+    """How many functions changed, in a line."""
+    if not since.changes:
+        return f"Against the profile of {since.taken_at} nothing can be held: one of the two has no samples"
+    count = len(since.sure)
+    if not count:
+        return f"Since the profile of {since.taken_at} no function's share changed by more than chance: of each the intervals overlap"
+    which = f"{count} function{'s' * (count != 1)}"
+    return f"Since the profile of {since.taken_at} the share of {which} changed by more than chance: the intervals do not overlap"
+
+
+def change_row(change: Change) -> tuple[str, ...]:
+    """Its share before and now, each with the interval, and its name."""
+    parts = (change.before, change.after)
+    return (*(cell for p in parts for cell in (format_percent(p.share), _span(p.low, p.high))), change.function)
+
+
+def _changes(since: Since, width: int) -> list[str]:
+    rows = [change_row(change) for change in since.told]
+    return _table(("before", "95% interval", "now", "95% interval", "function"), rows, width)
+
+
 def openmp_sentence(share: OpenMPShare) -> str:
     """What OpenMP cost a process, in a line."""
     where = "" if share.rank is None else f" (rank {share.rank})"
@@ -93,9 +130,19 @@ def openmp_sentence(share: OpenMPShare) -> str:
     )
 
 
+#: The columns of a team's threads: those between the first and the last add up to the first.
+OPENMP_HEADS = ("seen", "alone", "work", "at barriers", "idle", "elsewhere", "thread")
+
+
+def openmp_row(thread: TeamThread) -> tuple[str, ...]:
+    """A thread in these columns."""
+    times = (thread.seen_s, thread.alone_s, thread.work_s, thread.barrier_s, thread.idle_s, thread.other_s)
+    return (*map(format_seconds, times), str(thread.tid))
+
+
 def _openmp(share: OpenMPShare, width: int) -> list[str]:
-    rows = [(*(format_seconds(s) for s in (t.work_s, t.barrier_s, t.idle_s)), str(t.tid)) for t in share.threads]
-    return [*_wrapped(openmp_sentence(share), width), *_table(("work", "at barriers", "idle", "thread"), rows, width)]
+    rows = [openmp_row(t) for t in share.threads]
+    return [*_wrapped(openmp_sentence(share), width), *_table(OPENMP_HEADS, rows, width)]
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
