@@ -38,3 +38,8 @@ def test_an_encoding_that_lacks_a_character_shows_it() -> None:
     )
     with pytest.raises(UnicodeDecodeError):
         b"\xff".decode("utf-8", SHOWN)
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a\U000e0041", "a\\U000e0041"), ("\u061cb", "\\u061cb")])
+def test_what_is_not_seen_is_named(text: str, shown: str) -> None:
+    assert visible(text) == shown

@@ -157,3 +157,27 @@ def test_what_only_reads_needs_no_room_for_a_temporary_file(nodes: list[Node], t
     words = f"ulimit -f 0; {shlex.quote(sys.executable)} -m nodewise check {_save(tmp_path, nodes)}"
     done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "") and "nothing found" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--html", "n.json"), "--html n.json: it is read"),
+        (("--site", "s.toml", "--junit", "s.toml"), "--junit s.toml: it is read"),
+        (("--html", "./a", "--junit", "a"), "is written there"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(
+    nodewise_here: Command, nodes: list[Node], tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "n.json").write_text(json.dumps(nodes[0]))
+    (tmp_path / "s.toml").write_text("[nodes]\n")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    done = nodewise_here("check", "n.json", *words)
+    assert done.returncode == 2 and told in done.stderr
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_name_by_which_a_snapshot_would_be_lost_is_refused(nodewise_here: Command) -> None:
+    for name in (".", "..", "-x"):
+        assert nodewise_here("snapshot", f"--node={name}").returncode == 2

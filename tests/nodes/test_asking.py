@@ -135,6 +135,21 @@ def test_a_hostfile_is_read_as_mpirun_does(tmp_path: Path) -> None:
     assert nodes_asked("@job", None, {"PBS_NODEFILE": str(tmp_path / "hosts")}) == ["n1", "n2", "n3", "n4"]
 
 
+def test_what_is_wrong_in_a_hostfile_is_placed(tmp_path: Path) -> None:
+    path = tmp_path / "hosts"
+    for text, told in (
+        ("n1\nn2\n-oX\n", "line 3: not a name"),
+        ("\ufeffn1\n\nn[x\n", "line 3: not a list of nodes"),
+        ("#\n", "no node is named in"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=told) as caught:
+            nodes_asked(None, path, {})
+        assert str(path) in caught.value.what and "PosixPath" not in caught.value.what
+    with pytest.raises(InputError, match="cannot read /proc/kmsg"):
+        nodes_asked(None, Path("/proc/kmsg"), {})
+
+
 @pytest.mark.parametrize(
     ("hosts", "told"),
     [

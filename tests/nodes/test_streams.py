@@ -123,6 +123,16 @@ def test_one_that_is_too_long_is_named_and_costs_no_other(monkeypatch: pytest.Mo
     assert names == NAMES[:2] and [o for o, _ in others] == ["f, number 2 of its list"]
 
 
+def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(streams, "_MOST_SKIPPED", 4 << 20)
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "b.json").write_text(_compact(NODES[0]))
+    found = [d for _, d in read_all([tmp_path])]
+    assert [d["node"] for d in found if isinstance(d, dict)] == NAMES[:1]
+    assert any("no more of it is read" in d for d in found if isinstance(d, str))
+
+
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(_compact(NODES[0]))

@@ -7,6 +7,8 @@ is zero, and what is written as no number (NaN, Infinity) is null.
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import stat
@@ -111,6 +113,25 @@ def _depth(value: Any) -> int:
     return depth
 
 
+class _AtOnce(io.FileIO):
+    """A file that says so where it has nothing yet; Python's own takes that for the end."""
+
+    def readinto(self, buffer: Any) -> int:
+        if (count := super().readinto(buffer)) is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return count
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self.read(_PIECE), b""))
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return self.readall()
+        if (found := super().read(size)) is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return found
+
+
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
     """The content of a regular file. Raises OSError; ValueError where it is no regular file or longer than `most` bytes."""
     pieces, left = [], most
@@ -125,9 +146,12 @@ def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file, open for reading its bytes. Raises OSError; ValueError for what is no regular file, without waiting for it."""
+    """The file, open for reading its bytes. Raises OSError; ValueError for what is no regular file, without waiting for it.
+
+    So does reading what would wait for more, as files of /proc that pass for regular ones do: OSError.
+    """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if stat.S_ISREG(os.fstat(file).st_mode):
-        return os.fdopen(file, "rb")
+        return io.BufferedReader(_AtOnce(file))
     os.close(file)
     raise ValueError("it is no regular file")

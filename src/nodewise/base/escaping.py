@@ -17,8 +17,8 @@ from nodewise.base.late import late
 #: The name of the handler by which a text is encoded with its stray bytes shown.
 SHOWN = "nodewise-shown"
 _STRAY = late("[\ud800-\udfff]")
-#: Characters that a terminal or a browser acts upon instead of showing them: controls, and those that turn the direction of writing.
-_ACTING = late("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+#: Characters that a terminal or a browser acts upon instead of showing them: controls, those that turn the direction of writing, and what is not seen.
+_ACTING = late("[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 #: By this nobody else's colours pass for those of `painted`: to a terminal it is nothing but zeros, which each colour may begin with.
 _OWN = ";".join("0" * (1 + byte % 8) for byte in os.urandom(10))
 _PAINTED = late(f"\x1b\\[{_OWN}(?:;([\\d;]+))?m")
@@ -61,9 +61,13 @@ def harmless(text: str) -> str:
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def _named(code: int) -> str:
+    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+
+
 def visible(text: str) -> str:
     """The text in one line that can only be read: what a terminal would act upon as `\\x1b`, stray bytes as `\\xff`."""
-    return _ACTING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", escaped(text))
+    return _ACTING.sub(lambda m: _named(ord(m[0])), escaped(text))
 
 
 @lru_cache(maxsize=1 << 12)

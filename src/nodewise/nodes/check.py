@@ -36,6 +36,7 @@ from nodewise.quiet.finding import Severity
 _AHEAD_S = 5.0
 #: Snapshots that are older than this are said to be.
 _OLD_S = 7 * 86400.0
+_SHOWN_KINDS = 3
 
 
 def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
@@ -71,13 +72,14 @@ def judge(
     outliers = [r for r in used if r.kind == "outlier"]
     tests = sum(tests_of(r, fleet, groups) for r in outliers)
     everyone = fleet.last_places()
+    kinds: list[str] = []
     for rule in used:
         if rule.kind == "uniform":
             for group in groups:
                 found += uniform_findings(rule, fleet, group)
         elif rule.kind == "outlier":
             for group in groups:
-                found += outlier_findings(rule, fleet, group, tests, known)
+                found += outlier_findings(rule, fleet, group, tests, known, kinds.append)
         elif rule.kind == "value":
             found += value_findings(rule, fleet, everyone, known=known)
         elif rule.kind == "relation":
@@ -90,6 +92,7 @@ def judge(
         found += value_findings(replace(rule, severity=severity), fleet, members, name or "", known)
     open_ones, covered = _suppressed(found, site, today)
     notes = list(site.notes)
+    notes += _of_kinds(kinds)
     if before is not None and before.unreadable:
         first = before.unreadable[0]
         notes.append(
@@ -140,6 +143,14 @@ def _of_whom_is_there(fleet: Fleet, site: Site, now: float) -> Iterator[str]:
             yield f"group {name} names nodes that are not there: {shortened(fold(gone))}"
     if fleet.taken and now - max(fleet.taken) > _OLD_S:
         yield f"the newest of these snapshots was taken {format_span(now - max(fleet.taken))} ago"
+
+
+def _of_kinds(kinds: Sequence[str]) -> Iterator[str]:
+    """A note on those that lie apart from their group, and are too many to be exceptions."""
+    if kinds:
+        more = f", and {len(kinds) - _SHOWN_KINDS} more" if len(kinds) > _SHOWN_KINDS else ""
+        shown = "; ".join(kinds[:_SHOWN_KINDS])
+        yield f"too many lie apart to be exceptions, and only what is beyond them is named: {shown}{more}"
 
 
 def _suppressing(site: Site, today: datetime.date) -> Known:
@@ -279,6 +290,6 @@ def _suppressed(
 def _worst_first(found: Iterable[NodeFinding]) -> list[NodeFinding]:
     order = list(Severity)
     return sorted(
-        found,
+        (replace(f, nodes=tuple(sorted(f.nodes))) for f in found),
         key=lambda f: (order.index(f.finding.severity), f.kind != "snapshot", -len(f.nodes), f.finding.name, f.fact),
     )

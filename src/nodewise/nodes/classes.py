@@ -8,6 +8,7 @@ less of it: nodes that lost a device, a socket or a memory module are then found
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,12 +51,16 @@ class Group:
 def _memory_bins(sizes: Sequence[Value]) -> list[int | None]:
     """Each size's bin: a new one begins where the next larger size is more than 3 % larger."""
     found: list[int | None] = [None] * len(sizes)
+    # a size that is not known tells nobody apart
     order = sorted((s, i) for i, s in enumerate(sizes) if s)
     number, last = 0, None
     for size, i in order:
         number += last is not None and math.log(size / last) > _GAP
         found[i] = number
         last = size
+    if order:
+        [(usual, _)] = Counter(found[i] for _, i in order).most_common(1)
+        found = [usual if f is None else f for f in found]
     return found
 
 
@@ -117,7 +122,7 @@ def _adopted(
     for key, members in sorted(classes.items(), key=lambda item: len(item[1])):
         best: tuple[tuple[int, int], tuple[Value, ...]] | None = None
         for other, those in several:
-            few = len(members) < _FEWEST or (_has_less(key, other) and len(members) < _SMALL * len(those))
+            few = len(members) < _FEWEST or (_has_less(key, other) and len(members) <= _SMALL * len(those))
             # two of three are a majority
             small = few and len(members) < len(those) and len(members) + len(those) >= _FEWEST
             if _differ(key, other) != 1 or not small or other not in kept:

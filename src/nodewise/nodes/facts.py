@@ -135,6 +135,7 @@ def is_known(path: str, known: frozenset[str]) -> bool:
     return False
 
 
+@cache
 def kinds_of(path: str) -> frozenset[type]:
     """What the values of a fact may be besides null: of float, int, str, bool, tuple (lists) and dict; empty of what is not known.
 

@@ -69,7 +69,7 @@ class Fleet:
 
     def last_places(self) -> list[int]:
         """Where each node stands: of one that is there twice its newest snapshot counts."""
-        order = sorted(range(len(self.names)), key=lambda i: self.taken[i])
+        order = sorted(range(len(self.names)), key=lambda i: (self.taken[i], self.origins[i]))
         return sorted({self.names[i]: i for i in order}.values())
 
     def _shared(self, value: Value) -> Value:

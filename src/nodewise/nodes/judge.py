@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -111,8 +111,23 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
     if len(group.members) < 2:
         return
     part = PARTS.get(rule.condition.get("part", ""))
-    for key in _keys(fleet, group.members, rule):
-        members: Sequence[int] = group.members
+    peers = group.members
+    if "*" in rule.path and not rule.condition.get("present"):
+        # what could not be read is one finding, not one for each name in it
+        lacking = [i for i in peers if column[i] is None]
+        if len(peers) >= FEWEST and 0 < len(lacking) < (1 - MAJORITY) * len(peers):
+            path = rule.path.partition(".*")[0]
+            rest = f"{len(peers) - len(lacking)} of {len(peers)} nodes"
+            yield made(
+                rule,
+                [fleet.names[i] for i in lacking],
+                f"{path}: null, where {rest} report it",
+                group=group.name,
+                fact=path,
+            )
+            peers = tuple(i for i in peers if column[i] is not None)
+    for key in _keys(fleet, peers, rule):
+        members: Sequence[int] = peers
         values = [_at(column, i, key) for i in members]
         if rule.condition.get("present"):
             members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
@@ -124,9 +139,11 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
         if len(counts) < 2:
             continue
         path = _path(rule, key)
-        [(common, count)] = counts.most_common(1)
+        # of equal counts the order in which nodes were read says nothing
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], shown_value(item[0], path)))
+        common, count = ranked[0]
         if len(members) < FEWEST or count <= MAJORITY * len(members):
-            shares = ", ".join(f"{n} × {shown_value(v, path)}" for v, n in counts.most_common(_SHOWN))
+            shares = ", ".join(f"{n} × {shown_value(v, path)}" for v, n in ranked[:_SHOWN])
             yield made(
                 rule,
                 [fleet.names[i] for i in members],
@@ -258,11 +275,17 @@ def tests_of(rule: Rule, fleet: Fleet, groups: Sequence[Group]) -> int:
 
 
 def outlier_findings(
-    rule: Rule, fleet: Fleet, group: Group, tests: int, known: Known = lambda *_: None
+    rule: Rule,
+    fleet: Fleet,
+    group: Group,
+    tests: int,
+    known: Known = lambda *_: None,
+    kinds: Callable[[str], object] = lambda _: None,
 ) -> Iterator[NodeFinding]:
     """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules.
 
-    In groups too small to show how much sound nodes differ, those that are off by the rule's `coarse`, a share.
+    Besides, those that are off by the rule's `coarse`, a share: in groups too small to show how much sound nodes differ, and where several that
+    are off hide each other. `kinds` is told of those that lie apart and are too many to be exceptions.
     """
     column, c = fleet.columns[rule.path], rule.condition
     log, side = c.get("scale") == "log", c.get("side", "both")
@@ -292,6 +315,13 @@ def outlier_findings(
         if most is None:
             yield from _coarse_findings(rule, fleet, group, path, found)
             continue
+        named = {i for x, (i, _) in zip(scaled, found, strict=True) if most.lies_apart(x, side)}
+        others = [v for x, (_, v) in zip(scaled, found, strict=True) if most.is_another_kind(x, side)]
+        if others and "coarse" not in c:
+            kinds(
+                f"{path} of {len(others)} of the {len(found)} nodes in {group.name} ({shown_value(max(others), path)})"
+            )
+        yield from _coarse_findings(rule, fleet, group, path, found, named)
         apart = [(most.deviation(x), i, v) for x, (i, v) in zip(scaled, found, strict=True) if most.lies_apart(x, side)]
         for sign, word in ((1, "above"), (-1, "below")):
             parts: dict[Any, list[tuple[float, int, float]]] = {}
@@ -316,21 +346,37 @@ def outlier_findings(
 
 
 def _coarse_findings(
-    rule: Rule, fleet: Fleet, group: Group, path: str, found: Sequence[tuple[int, float]]
+    rule: Rule,
+    fleet: Fleet,
+    group: Group,
+    path: str,
+    found: Sequence[tuple[int, float]],
+    named: Container[int] = (),
 ) -> Iterator[NodeFinding]:
-    """In a small group: those that differ by a share that nobody takes for chance, where most are alike."""
-    share = rule.condition.get("coarse")
+    """Those that differ by a share that nobody takes for chance, where most are alike, and that are not named yet; a note where there is no majority."""
+    share, side = rule.condition.get("coarse"), rule.condition.get("side", "both")
     if share is None or len(found) < FEWEST:
         return
     centre = median([v for _, v in found])
     apart: dict[Value, list[int]] = {}
     for i, v in found:
-        if abs(v - centre) > share * abs(centre):
+        if abs(v - centre) > share * abs(centre) and side != ("low" if v > centre else "high"):
             apart.setdefault(v, []).append(i)
     like = len(found) - sum(map(len, apart.values()))
     if like <= MAJORITY * len(found):
+        yield made(
+            rule,
+            [fleet.names[i] for i, _ in found],
+            f"{path}: no majority among {len(found)} nodes: {like} have about {shown_value(centre, path)}",
+            severity=Severity.NOTE,
+            group=group.name,
+            fact=path,
+        )
         return
-    for value, which in apart.items():
+    for value, those in apart.items():
+        which = [i for i in those if i not in named]
+        if not which:
+            continue
         yield made(
             rule,
             [fleet.names[i] for i in which],

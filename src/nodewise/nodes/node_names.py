@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from nodewise.base.errors import InputError
 
 _MOST = 200_000
-_PART = re.compile(r"[^\[\],\s]*(?:\[[\d,-]+\][^\[\],\s]*)?")
+_PART = re.compile(r"[^\[\],\s]*(?:\[[\d,-]+\][^\[\],\s]*)?", re.ASCII)
 
 
 def expand(text: str) -> list[str]:
@@ -20,7 +20,10 @@ def expand(text: str) -> list[str]:
         match = _PART.match(text, at)
         end = match.end() if match else at
         if not match or end == at or (end < len(text) and text[end] != ","):
-            raise InputError(f"not a list of nodes: {text[:80]!r}", "write it such as n[001-128],login1")
+            raise InputError(
+                f"not a list of nodes: {text[:80]!r}",
+                "write it such as n[001-128],login1: one range in a name, without steps",
+            )
         found += _expanded(match[0], text)
         if len(found) > _MOST:
             raise InputError(f"more than {_MOST} nodes: {text[:80]!r}")
@@ -35,9 +38,11 @@ def _expanded(part: str, text: str) -> list[str]:
     inside, _, after = rest.partition("]")
     names = []
     for piece in inside.split(","):
-        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece, re.ASCII)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if match is None or last < first or last - first >= _MOST:
+        if last - first >= _MOST:
+            raise InputError(f"more than {_MOST} nodes: {piece!r} in {text[:80]!r}")
+        if match is None or last < first:
             raise InputError(f"not a list of nodes: {piece!r} in {text[:80]!r}", "write it such as n[001-128]")
         names += [f"{before}{n:0{len(match[1])}d}{after}" for n in range(first, last + 1)]
     return names

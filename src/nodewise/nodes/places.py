@@ -98,8 +98,8 @@ def read_toml(path: Path) -> Document:
         if "integer string conversion" not in str(problem):
             raise InputError(f"{path}: {problem}") from problem
         # Python refuses to convert some thousand digits, and does not say where they stand
-        before = text[: found.start()] if (found := re.search(r"\d[\d_]{1000,}", text)) else ""
-        raise InputError(f"{path}, line {before.count(chr(10)) + 1}: a number has too many digits") from problem
+        above = text[: long.start()] if (long := re.search(r"\d[\d_]{1000,}", text)) else ""
+        raise InputError(f"{path}, line {above.count(chr(10)) + 1}: a number has too many digits") from problem
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

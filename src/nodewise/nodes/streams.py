@@ -17,6 +17,8 @@ from nodewise.nodes.checked import problem_of
 
 #: The longest snapshot: one of 256 processors has at most 32 KB.
 LONGEST = 1 << 20
+#: Of a line of which nothing is taken so much is read, in the hope of its end.
+_MOST_SKIPPED = 64 << 20
 _TOO_LONG = f"it has more than {LONGEST} bytes"
 _SNAPSHOTS = AlikeObjects()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -97,7 +99,7 @@ def _file(path: Path, alone: bool) -> Iterator[Found]:
 
 def snapshots_in(stream: BinaryIO, origin: str) -> Iterator[Found]:
     """All snapshots of a stream, one after another, as `read_all`."""
-    cutter, any_found, any_bytes = _Cutter(), False, False
+    cutter, any_found, any_bytes, skipped = _Cutter(), False, False, 0
     while line := stream.readline(LONGEST + 1):
         if not any_bytes:
             any_bytes = True
@@ -105,6 +107,10 @@ def snapshots_in(stream: BinaryIO, origin: str) -> Iterator[Found]:
         for where, found in cutter.cut(line):
             any_found = True
             yield origin + where, found
+        skipped = skipped + len(line) if cutter.skips else 0
+        if skipped > _MOST_SKIPPED:
+            yield origin, f"a line has more than {_MOST_SKIPPED >> 20} MiB: no more of it is read"
+            return
     for where, found in cutter.rest():
         any_found = True
         yield origin + where, found
@@ -127,15 +133,16 @@ class _Cutter:
         self._before = b""  # the last mark before the line
         self._carried = b""  # a text in quotation marks that goes on in the next piece of a long line
         self._at_start = True  # of a line
-        self._skips = False  # to the line's end
+        #: Whether nothing of the rest of a line is taken.
+        self.skips = False
 
     def cut(self, piece: bytes) -> Iterator[Found]:
         """What ends in this piece: a line, or so much of it as is read at once."""
         at_end = piece.endswith(b"\n")
-        if not self._skips:
+        if not self.skips:
             whole = None if self._depth or self._carried else self._whole_line(piece)
             yield from (whole,) if whole else self._values(piece, at_end)
-        self._skips = self._skips and not at_end
+        self.skips = self.skips and not at_end
         self._number += at_end
         self._at_start = at_end
 
@@ -173,7 +180,7 @@ class _Cutter:
             # no JSON at all
             if start.strip():
                 yield self._place(), parsed(piece) if len(piece) <= LONGEST else _TOO_LONG
-            self._skips = True
+            self.skips = True
             return
         text = self._carried + piece
         self._carried = b""
@@ -222,7 +229,7 @@ class _Cutter:
         self._carried = text[opened:]
         if len(self._carried) > LONGEST:
             self._carried = b""
-            self._skips = True
+            self.skips = True
             self._size = LONGEST + 1
         return text[:opened]
 

@@ -25,7 +25,7 @@ SURE = 8.0
 #: Fewer values say nothing of a spread.
 FEWEST = 8
 #: From so many on the tail is looked at, the outer tenth of a side, and `SURE` holds.
-_TELLING_TAIL, _TELLING_TENTH, _TELLING = 100, 50, 20
+_TELLING_TAIL, _TELLING_TENTH, _TELLING = 50, 50, 20
 #: From this share on what lies apart is no exception.
 _KIND = 0.1
 #: Another kind may lie across the bound; in half its distance there is no tenth of any group of one kind.
@@ -45,13 +45,18 @@ _NORMAL_GROWTH = math.log(_NORMAL.inv_cdf(1 - _OUTER) / _NORMAL.inv_cdf(1 - _QUA
 
 @dataclass(frozen=True)
 class Bulk:
-    """Where most of a group lies: its centre, the spreads below and above it, and the bounds below and above in these spreads."""
+    """Where most of a group lies: its centre, the spreads below and above it, and the bounds below and above in these spreads.
+
+    `beyond_low` and `beyond_high` say by how much a bound was moved out, beyond another kind.
+    """
 
     centre: float
     spread_below: float
     spread_above: float
     low: float
     high: float
+    beyond_low: float = 0.0
+    beyond_high: float = 0.0
 
     def deviation(self, value: float) -> float:
         """How many spreads of its side a value is above the centre."""
@@ -61,6 +66,14 @@ class Bulk:
         """Whether it is beyond a bound of that side: `low`, `high` or `both`."""
         d = self.deviation(value)
         return (side != "low" and d > self.high) or (side != "high" and d < -self.low)
+
+    def is_another_kind(self, value: float, side: str) -> bool:
+        """Whether it would lie apart, were it not one of many that do."""
+        d = self.deviation(value)
+        apart = (side != "low" and d > self.high - self.beyond_high) or (
+            side != "high" and d < -(self.low - self.beyond_low)
+        )
+        return apart and not self.lies_apart(value, side)
 
 
 def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05) -> Bulk | None:
@@ -101,12 +114,12 @@ def _reach(ordered: Sequence[float], centre: float, sign: int, share: float) -> 
 def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
     """The bulk with a bound beyond those that are too many to be exceptions, by as much as it was beyond the centre."""
     fewest = max(2, math.ceil(_KIND * len(ordered)))
-    high, low = b.high, b.low
-    if b.deviation(ordered[-fewest]) > high * _FAR:
-        high += b.deviation(ordered[-1 - round(_OUTER * (len(ordered) - 1))])
-    if -b.deviation(ordered[fewest - 1]) > low * _FAR:
-        low -= b.deviation(ordered[round(_OUTER * (len(ordered) - 1))])
-    return replace(b, low=low, high=high)
+    high = low = 0.0
+    if b.deviation(ordered[-fewest]) > b.high * _FAR:
+        high = b.deviation(ordered[-1 - round(_OUTER * (len(ordered) - 1))])
+    if -b.deviation(ordered[fewest - 1]) > b.low * _FAR:
+        low = -b.deviation(ordered[round(_OUTER * (len(ordered) - 1))])
+    return replace(b, low=b.low + low, high=b.high + high, beyond_low=low, beyond_high=high)
 
 
 def _heavier(ordered: Sequence[float], centre: float, sign: int) -> float:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nodewise.nodes.findings import CheckResult
     from nodewise.nodes.rule import Rule
     from nodewise.nodes.site import Site
+    from nodewise.quiet.finding import Severity
 
 SECTION = "Nodes"
 _STDIN = Path("-")
@@ -113,6 +114,7 @@ def command(
     from nodewise.nodes.check import check
     from nodewise.nodes.rule import joined, own_rules, read_rules
     from nodewise.nodes.site import Site, read_site
+    from nodewise.quiet.finding import Severity
 
     if prologue:
         refuse_ignored(
@@ -122,6 +124,7 @@ def command(
         )
         if snapshots:
             raise InputError("--prologue judges this node alone", "leave the snapshots out")
+    _refuse_same_files([*snapshots, site, *more_rules], {"--junit": junit, "--html": html})
     if junit == _STDIN and as_json:
         raise InputError("--junit - and --json both write to standard output", "name a file for one of them")
     given = joined(own_rules(), *(read_rules(path) for path in more_rules))
@@ -171,9 +174,20 @@ def command(
     else:
         with contextlib.redirect_stdout(sys.stderr) if junit == _STDIN else contextlib.nullcontext():
             _print(result, prologue, everything)
-    _write(result, junit, html)
-    bad = ("wrong", "noisy", "note")[: ("wrong", "noisy", "note").index(fail_on) + 1]
+    bad = tuple(Severity)[: list(Severity).index(Severity(fail_on)) + 1]
+    _write(result, junit, html, bad)
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
+
+
+def _refuse_same_files(read: Iterable[Path | None], written: Mapping[str, Path | None]) -> None:
+    """Raises InputError where what is written would take the place of what is read, or of the other."""
+    known = {p.resolve(): "it is read, too" for p in read if p is not None and p != _STDIN}
+    for name, path in written.items():
+        if path is None or path == _STDIN or (path.exists() and not path.is_file()):
+            continue
+        if path.resolve() in known:
+            raise InputError(f"{name} {path}: {known[path.resolve()]}", "name another file")
+        known[path.resolve()] = f"{name} is written there"
 
 
 def _this_node(
@@ -223,16 +237,16 @@ def _speeds(data: dict[str, Any]) -> Iterator[str]:
             yield f"{fact.removeprefix('speed.')}: not measured: {reason}"
 
 
-def _write(result: CheckResult, junit: Path | None, html: Path | None) -> None:
+def _write(result: CheckResult, junit: Path | None, html: Path | None, failing: Sequence[Severity]) -> None:
     from nodewise.base.files import write_whole
 
     if junit is not None:
         from nodewise.report.exports.junit import junit_text
 
         if junit == _STDIN:
-            print(junit_text(result))
+            print(junit_text(result, failing))
         else:
-            write_whole(junit, junit_text(result))
+            write_whole(junit, junit_text(result, failing))
     if html is not None:
         from nodewise.report.pages.check import check_page
 

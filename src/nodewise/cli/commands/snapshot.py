@@ -87,8 +87,11 @@ def command(
     from nodewise.nodes.asking.frames import framed as framed_lines
     from nodewise.nodes.take import take_snapshot
 
-    if node is not None and not re.fullmatch(r"[\w.-]{1,64}", node):
-        raise InputError(f"--node: not a name: {node!r}", "letters, digits, points, dashes and underscores")
+    if node is not None and not re.fullmatch(r"\w[\w.-]{0,63}", node):
+        raise InputError(
+            f"--node: not a name: {node[:80]!r}",
+            "letters, digits, points, dashes and underscores, a letter or digit first",
+        )
     own = dict(map(_fact, facts))
     speed = asked_speed(context, asked)
     if nodes := asked_nodes(context, asked):

@@ -113,16 +113,17 @@ def nodes_asked(hosts: str | None, hostfile: Path | None, environment: Mapping[s
     if hosts == "@job":
         hosts, hostfile = _of_job(environment)
     if hostfile is not None:
-        names = _in_file(hostfile)
+        names, where = _in_file(hostfile)
     elif "@" in (hosts or ""):
         names = _of_group(hosts or "", environment)
     else:
         names = expand(hosts or "")
     once = list(dict.fromkeys(names))
     if wrong := next((n for n in once if not _NAME.fullmatch(n)), None):
-        raise InputError(f"not a name of a node: {wrong[:80]!r}", "write nodes such as n[001-128],login1")
+        at = f"{where.get(wrong, hostfile)}: " if hostfile is not None else ""
+        raise InputError(f"{at}not a name of a node: {wrong[:80]!r}", "write nodes such as n[001-128],login1")
     if not once:
-        raise InputError(f"no node is named in {hostfile or hosts!r}")
+        raise InputError(f"no node is named in {repr(hosts) if hostfile is None else hostfile}")
     return once
 
 
@@ -136,8 +137,8 @@ def _of_job(environment: Mapping[str, str]) -> tuple[str | None, Path | None]:
     raise InputError("--hosts @job: this is part of no job of Slurm, PBS or LSF", "name the nodes: --hosts n[1-4]")
 
 
-def _in_file(hostfile: Path) -> list[str]:
-    """As mpirun reads them: a name on a line, then what is of no matter here."""
+def _in_file(hostfile: Path) -> tuple[list[str], dict[str, str]]:
+    """As mpirun reads them: a name on a line, then what is of no matter here; and where each stands first."""
     try:
         with open_regular(hostfile) as file:
             text = file.read(_LONGEST_HOSTFILE + 1)
@@ -147,9 +148,18 @@ def _in_file(hostfile: Path) -> list[str]:
         raise InputError(f"cannot read {hostfile}: {problem}") from problem
     if len(text) > _LONGEST_HOSTFILE:
         raise InputError(f"{hostfile}: more than {_LONGEST_HOSTFILE >> 20} MiB")
-    lines = text.decode(errors="replace").splitlines()
-    words = [line.partition("#")[0].split() for line in lines]
-    return [n for word in words if word for n in expand(word[0].split(":")[0])]
+    names: list[str] = []
+    where: dict[str, str] = {}
+    for number, line in enumerate(text.decode("utf-8-sig", errors="replace").splitlines(), 1):
+        if word := line.partition("#")[0].split():
+            at = f"{hostfile}, line {number}"
+            try:
+                found = expand(word[0].split(":")[0])
+            except InputError as problem:
+                raise InputError(f"{at}: {problem.what}", problem.hint) from problem
+            names += found
+            where |= {n: at for n in found if n not in where}
+    return names, where
 
 
 def _of_group(text: str, environment: Mapping[str, str]) -> list[str]:

@@ -19,7 +19,22 @@ _DMI = "sys/class/dmi/id"
 #: What programs compute with, in Linux's names; a firmware's switch or a hypervisor hides them one by one.
 FEATURES = frozenset(
     [
+        "ssse3",
+        "sse4_1",
         "sse4_2",
+        "popcnt",
+        "abm",
+        "movbe",
+        "bmi1",
+        "adx",
+        "rdseed",
+        "pclmulqdq",
+        "vpclmulqdq",
+        "vaes",
+        "gfni",
+        "clwb",
+        "erms",
+        "fsrm",
         "avx",
         "avx2",
         "fma",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from xml.etree import ElementTree
 
 from nodewise.base.escaping import visible
@@ -11,8 +12,8 @@ from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity
 
 
-def junit_text(result: CheckResult) -> str:
-    """The document. Notes are cases that pass with output; what is suppressed is skipped, with the reason."""
+def junit_text(result: CheckResult, failing: Container[Severity] = (Severity.WRONG,)) -> str:
+    """The document. Findings of other severities than `failing` are cases that pass with output; what is suppressed is skipped, with the reason."""
     by_rule: dict[str, list[NodeFinding]] = {}
     for one in (*result.findings, *result.suppressed):
         by_rule.setdefault(one.finding.name, []).append(one)
@@ -20,7 +21,7 @@ def junit_text(result: CheckResult) -> str:
     suite = ElementTree.Element("testsuite", name="nodewise check")
     for name, found in by_rule.items():
         case = ElementTree.SubElement(suite, "testcase", classname=visible(found[0].kind), name=visible(name))
-        bad = [f for f in found if f.suppressed is None and f.finding.severity is not Severity.NOTE]
+        bad = [f for f in found if f.suppressed is None and f.finding.severity in failing]
         text = "\n".join(_line(f) for f in found)
         counts["tests"] += 1
         if bad:

@@ -78,7 +78,7 @@ def _rows(result: CheckResult) -> list[_Row]:
         cells = sorted({place[n] * columns // len(place) for n in nodes})
         severity = min((f.finding.severity for f in found), key=list(Severity).index)
         path = "".join(f"M{c} 0h1v1h-1z" for c in cells)
-        rows.append(_Row(name, str(severity), len(nodes), path, f"{name}: {len(nodes)} nodes"))
+        rows.append(_Row(name, str(severity), len(nodes), path, f"{name}: {len(nodes)} node{'s' * (len(nodes) != 1)}"))
     return rows[:_MOST_RULES]
 
 
