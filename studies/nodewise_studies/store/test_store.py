@@ -344,7 +344,7 @@ def test_what_is_reported() -> None:
     assert STORE.study.report is not None and STORE.study.advise is not None
     assert STORE.study.advise({"rows": rows}) == ["rwlock serves 22% more requests than the own spin lock"]
     text = "\n".join(STORE.study.report({"point": point, "work": {"items": 1000}, "rows": rows}))
-    assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text
+    assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text and "9 µs" in text
     rows[1]["seconds"] = 0.9
     assert STORE.study.advise({"rows": rows}) == ["no lock serves more requests than the own spin lock"]
     assert STORE.study.report({"point": point, "work": {"items": 1000}, "rows": []}) == []
