@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.studies.contract import Knob, Library, Published, Study
 
@@ -77,7 +79,10 @@ def _by_folder(result: Mapping[str, Any]) -> list[str]:
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Peers have one folder."""
+    """Peers have one folder. Raises InputError for a folder that is not there, before anything runs."""
+    for folder in folders_of(point):
+        if not Path(folder).is_dir():
+            raise InputError(f"study store: {folder} is no folder", "name one that is there, several between ':'")
     own = ("spin", "ticket", "mutex", "rwlock", "elided", "shared_mutex", "log")
     return own if len(folders_of(point)) > 1 else (*own, "lmdb", "sqlite")
 
