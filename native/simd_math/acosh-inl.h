@@ -42,9 +42,9 @@ HWY_INLINE AcoshSum<V> acosh_sum(D d, V x) {
     const V one = hn::Set(d, 1.0);
     const V bound = hn::Set(d, 0x1p28);
     const __mmask8 large = _mm512_cmp_pd_mask(x.raw, bound.raw, _CMP_GT_OQ);
-    // a NaN passes both
+    // large ones are 1 until the end, since infinity's own is exact and raises nothing; a NaN passes both
     const __m512d above = _mm512_max_round_pd(one.raw, x.raw, kQuietly);
-    const V inside{_mm512_min_round_pd(bound.raw, above, kQuietly)};
+    const V inside{_mm512_mask_mov_pd(above, large, one.raw)};
     // with its rounding given, or a compiler would contract it and the difference
     const V square{_mm512_mul_round_pd(inside.raw, inside.raw, _MM_FROUND_TO_NEAREST_INT | kQuietly)};
     const V square_rest = hn::MulSub(inside, inside, square);
@@ -81,8 +81,9 @@ HWY_INLINE AcoshSum<V> acosh_sum(D d, V x) {
     const auto is_number = hn::Eq(x, x);
     const V number = hn::IfThenElse(is_number, x, one);
     const auto large = hn::Gt(number, bound);
-    // less than 0 is no better than 0, and cannot overflow
-    const V inside = hn::IfThenElse(large, bound, hn::IfThenZeroElse(hn::Lt(number, hn::Zero(d)), number));
+    // large ones are 1 until the end, too, since infinity's own is exact and raises nothing; less than 0 is no better
+    // than 0, and cannot overflow
+    const V inside = hn::IfThenElse(large, one, hn::IfThenZeroElse(hn::Lt(number, hn::Zero(d)), number));
     // x^2 - 1 = (x - 1) (x + 1). The factors are sums, not x^2 - 1 itself: a compiler that contracts a product and a
     // sum would round otherwise than what is lost says
     const V below = hn::Sub(inside, one);

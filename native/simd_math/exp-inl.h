@@ -13,6 +13,7 @@
 #endif
 
 #include <cstdint>
+#include <limits>
 
 #include "hwy/highway.h"
 
@@ -53,10 +54,14 @@ alignas(64) constexpr double kExpRest[16] = {0.0,
 // x = (n + j/16) ln 2 + r: exp x = 2^n 2^(j/16) exp r. The processor's scaling rounds once, also to subnormal numbers.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_lanes(D d, V x) {
-    // beyond these the result is infinite or 0 anyway; a NaN passes both
+    // beyond these the result is infinite or 0 anyway; a NaN passes both. An infinity is 0 until the end, since its own
+    // exponential is exact and raises nothing
     constexpr int kQuietly = _MM_FROUND_NO_EXC;
     const __m512d below = _mm512_max_round_pd(_mm512_set1_pd(-800.0), x.raw, kQuietly);
-    const __m512d inside = _mm512_min_round_pd(_mm512_set1_pd(800.0), below, kQuietly);
+    const __m512d most = _mm512_min_round_pd(_mm512_set1_pd(800.0), below, kQuietly);
+    // by the argument's kind, four bits for each: -infinity is the fifth, infinity the sixth. 0: as it is; 5: infinity;
+    // 8: 0
+    const __m512d inside = _mm512_fixupimm_pd(most, x.raw, _mm512_set1_epi64(0x00880000), 0);
     // rounds to sixteenths, which leaves j in the lowest bits
     const V magic = hn::Set(d, 0x1.8p48);
     const V moved = hn::MulAdd(V{inside}, hn::Set(d, 0x1.71547652b82fep+0), magic);
@@ -75,7 +80,7 @@ HWY_INLINE V exp_lanes(D d, V x) {
     const V q = hn::MulAdd(r2, hn::MulAdd(r2, hn::Set(d, 0x1.6c185ec1edd9ep-10), q23), q01);
     const V more = hn::MulAdd(r2, q, hn::Add(r, look_up(kExpRest)));
     const V y = hn::MulAdd(scale, more, scale);
-    return V{_mm512_scalef_pd(y.raw, power.raw)};
+    return V{_mm512_fixupimm_pd(_mm512_scalef_pd(y.raw, power.raw), x.raw, _mm512_set1_epi64(0x00580000), 0)};
 }
 
 #else
@@ -84,10 +89,11 @@ HWY_INLINE V exp_lanes(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_lanes(D d, V x) {
     const hn::RebindToUnsigned<D> du;
-    // beyond these the result is infinite or 0 anyway; a NaN, of which the larger is an invalid operation, is put back
-    // at the end
-    const auto number = hn::Eq(x, x);
-    const V inside = hn::Min(hn::Set(d, 800.0), hn::Max(hn::Set(d, -800.0), hn::IfThenElseZero(number, x)));
+    // beyond these the result is infinite or 0 anyway. What has all bits of the exponent is put back at the end: a NaN,
+    // of which the larger is an invalid operation, and an infinity, whose own exponential is exact and raises nothing
+    const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
+    const auto finite = hn::Ne(hn::And(x, infinity), infinity);
+    const V inside = hn::Min(hn::Set(d, 800.0), hn::Max(hn::Set(d, -800.0), hn::IfThenElseZero(finite, x)));
     const V magic = hn::Set(d, 0x1.8p52);
     const V moved = hn::MulAdd(inside, hn::Set(d, 0x1.71547652b82fep+0), magic);
     const V power = hn::Sub(moved, magic);
@@ -116,7 +122,8 @@ HWY_INLINE V exp_lanes(D d, V x) {
     const auto other = hn::Sub(hn::And(biased, hn::Set(du, 0xfff)), half);
     const V first = hn::BitCast(d, hn::ShiftLeft<52>(half));
     const V second = hn::BitCast(d, hn::ShiftLeft<52>(other));
-    return hn::IfThenElse(number, hn::Mul(hn::Mul(y, first), second), x);
+    const V others = hn::IfThenZeroElse(hn::Eq(x, hn::Neg(infinity)), x);
+    return hn::IfThenElse(finite, hn::Mul(hn::Mul(y, first), second), others);
 }
 
 #endif

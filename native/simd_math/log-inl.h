@@ -171,7 +171,8 @@ HWY_NOINLINE V log_of_any(D d, V x, V more, V low) {
     const auto tiny = hn::Lt(positive, hn::Set(d, std::numeric_limits<double>::min()));
     // not the product first, which overflows where it is not taken
     const V lifted = hn::Mul(positive, hn::IfThenElse(tiny, hn::Set(d, 0x1p54), one));
-    const V exponent = hn::Sub(more, hn::IfThenElseZero(tiny, hn::Set(d, 54.0)));
+    const V added = hn::IfThenElseZero(usual, more);
+    const V exponent = hn::Sub(added, hn::IfThenElseZero(tiny, hn::Set(d, 54.0)));
     const V y = log_of_normal(d, lifted, exponent, hn::IfThenElseZero(usual, hn::Div(low, positive)));
     const V above = hn::IfThenZeroElse(negative, hn::IfThenElse(none, hn::Neg(one), x));
     const V others = hn::Div(above, hn::IfThenZeroElse(hn::Or(negative, none), one));

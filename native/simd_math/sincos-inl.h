@@ -27,6 +27,7 @@
 #define NODEWISE_SIMD_MATH_SINCOS_INL_H_
 #endif
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +40,8 @@ namespace simd_math {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr double kMostReduced = 1e6;
+// The bits of the number after a million, the largest that is reduced here.
+constexpr std::int64_t kLeastNotReduced = std::bit_cast<std::int64_t>(1e6) + 1;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
@@ -212,7 +214,10 @@ HWY_NOINLINE V with_library(D d, V x, M within) {
 
 template <bool kIsCosine, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V sin_or_cos(D d, V x) {
-    const auto within = hn::Le(hn::Abs(x), hn::Set(d, kMostReduced));
+    // by the bits: with SSE to ask whether a NaN is less is an invalid operation
+    const hn::RebindToSigned<D> di;
+    const auto beyond = hn::Set(di, kLeastNotReduced);
+    const auto within = hn::RebindMask(d, hn::Lt(hn::BitCast(di, hn::Abs(x)), beyond));
     if (HWY_LIKELY(hn::AllTrue(d, within))) {
         return reduced_sin_or_cos<kIsCosine, kFine>(d, x);
     }

@@ -47,6 +47,15 @@ def _tune(program: str, out: Path, resume: bool) -> dict[str, Any]:
         return tune(question, launcher)
 
 
+def _sweep(program: str, out: Path, resume: bool) -> dict[str, Any]:
+    question = Question(
+        (program,), machine(2, 2), ("threads", "placement"), out, Budget(None, 150), environment=dict(os.environ),
+        resume=resume, accept_disturbed=True, sweep=True
+    )  # fmt: skip
+    with LocalLauncher() as launcher:
+        return tune(question, launcher)
+
+
 def _compare(program: str, out: Path, resume: bool) -> dict[str, Any]:
     made = make_contenders([f"{program} 1", f"{program} 2"], {})
     question = CompareQuestion(
@@ -91,7 +100,7 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
     return {**without_own(cleaned), **rows, **comparison, "warnings": [], "notes": [], "pareto": {}}
 
 
-@pytest.mark.parametrize("way", [_tune, _compare])
+@pytest.mark.parametrize("way", [_tune, _sweep, _compare])
 @pytest.mark.parametrize("kills_wanted", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
     way: Callable[[str, Path, bool], dict[str, Any]], kills_wanted: int, program: str, tmp_path: Path

@@ -35,7 +35,7 @@ def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
         ("[speed]\nthreads = 0\n", "line 2, column 1: threads: a number of threads is needed"),
         ("[speed]\nallow = 'x'\n", "line 2, column 1: "),
         ("[nodes]\nexpected = 'n[3-1]'\n", "line 2, column 1: not a list of nodes: '3-1'"),
-        ("[nodes]\nexpected = 'n[1-999999999]'\n", "line 2, column 1: not a list"),
+        ("[nodes]\nexpected = 'n[1-999999999]'\n", "line 2, column 1: more than 200000 nodes"),
         ("\n[[desired]]\nfact = 'memory.totl'\nis = 1\n", "line 3, column 1: fact: no such fact"),
         ("[[desired]]\nfact = 'memory.total'\n", "line 1, column 1: desired says no value"),
         ("[[desired]]\nfact = 'memory.total'\nleast = 'x'\n", "line 3, column 1: least: a number is needed"),

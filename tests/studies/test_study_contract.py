@@ -4,6 +4,7 @@
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from nodewise.cli.commands.study import command as study_command
 from nodewise.cli.commands.study import split_knobs
 from nodewise.studies import commands, rules
 from nodewise.studies.commands import Contender, simd_targets, worker_command
-from nodewise.studies.contract import Point, parse_knobs
+from nodewise.studies.contract import Knob, Point, parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
 from nodewise.studies.rules import Rule, contract, variant_cases
 from nodewise.tuning.axes import AXES
@@ -114,3 +115,13 @@ def test_bad_arguments_are_one_clear_message(found: Found) -> None:
         assert done.stderr.startswith("nodewise-worker: ") and len(done.stderr.splitlines()) == 1
     with pytest.raises(InputError, match="knob"):
         found.study.point({"none-such": "1"})
+
+
+def test_a_knob_that_counts_bytes_takes_a_size_with_a_suffix() -> None:
+    found = find_study("flops")
+    for knob, faults in (
+        (Knob("kib", "KiB of an array", "1"), 1),
+        (Knob("kib", "KiB of an array", "1", unit=2**10), 0),
+    ):
+        changed = replace(found, study=replace(found.study, knobs=(knob,), test_points=(), bench=()))
+        assert len(list(rules.the_knobs_are_whole(changed))) == faults

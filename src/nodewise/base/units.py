@@ -114,6 +114,14 @@ def format_bytes(count: float) -> str:
     return f"{size:.4g} {_BINARY[-1]}"
 
 
+def format_rate(rate: float | None) -> str:
+    """Write a rate, whose unit stands elsewhere, with four significant digits: `0.09323`, `104.3`, `40610`, `1.2e+09`; nothing for None."""
+    if rate is None:
+        return ""
+    shown = float(f"{rate:.4g}")
+    return f"{shown:.0f}" if 1e4 <= abs(shown) < 1e8 else f"{rate:.4g}"
+
+
 def format_percent(share: float) -> str:
     """Write a share of one as a percentage, with a decimal, or below 1% with two digits: `1%`, `12.5%`, `0.43%`, `<0.01%`."""
     value = share * 100

@@ -63,7 +63,7 @@ class Knob:
         return value
 
     def _size(self, value: str) -> str:
-        size = parse_bytes(value, f"knob {self.name}")
+        size = parse_bytes(value, f"--{self.name}")
         if size % self.unit:
             raise InputError(
                 f"knob {self.name} counts {format_bytes(self.unit)}, and {value} is no whole number of them",

@@ -49,6 +49,8 @@ _ANY_NUMBER = {
     "OMPI_MCA_odls_base_sigkill_timeout": "0",
     "OMP_WAIT_POLICY": "passive",
 }
+#: What one of a knob is whose meaning begins with that word.
+_COUNTS = {"byte": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _SHORTEST_PAGE = 300
 _FEWEST_POINTS = 5
 _FEWEST_VALUES = 10
@@ -108,6 +110,9 @@ def the_knobs_are_whole(found: Found) -> Iterator[str]:
     for knob in found.study.knobs:
         if not knob.meaning:
             yield f"knob {knob.name} does not say what it means"
+        counts = _COUNTS.get(knob.meaning.split(maxsplit=1)[0]) if knob.meaning else None
+        if counts is not None and knob.unit != counts:
+            yield f"knob {knob.name} counts {knob.meaning.split(maxsplit=1)[0]}, and takes no size with a suffix: it needs unit={counts}"
         if knob.tries and not knob.default:
             yield f"knob {knob.name} has tries and no default, from which a tune starts"
         for value in (*knob.tries, *filter(None, (knob.default, knob.quick))):

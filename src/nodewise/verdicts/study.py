@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count, takewhile
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_percent, format_rate, format_seconds
 from nodewise.records.result_store import STUDY
 from nodewise.statistics.disturbance import disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
@@ -313,7 +313,7 @@ def _headline(found: StudyVerdict) -> str:
     if best.against_peer is not None:
         text = peer_text(best.against_peer)
         return text[0].upper() + text[1:]
-    return f"{best.rate:.4g} {best.unit}"
+    return f"{format_rate(best.rate)} {best.unit}"
 
 
 def _sentence(found: StudyVerdict) -> str:
@@ -324,7 +324,7 @@ def _sentence(found: StudyVerdict) -> str:
         return f"{counted}: no best is named, and nothing claimed, before a variant ran well in {FEWEST_BLOCKS}"
     if best is None:
         return "the table says why"
-    parts = [f"best variant {best.contender}: {best.rate:.4g} {best.unit}"]
+    parts = [f"best variant {best.contender}: {format_rate(best.rate)} {best.unit}"]
     parts += [_against_text(pair) for pair in (best.against_peer, best.against_plain) if pair is not None]
     if best.share_of_limit is not None:
         parts.append(f"{format_percent(best.share_of_limit)} of the limit ({best.limit})")

@@ -23,7 +23,8 @@ constexpr std::string_view kKinds[] = {"text", "source", "json", "floats", "rand
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-    throw std::runtime_error("cannot read " + path + ": " + std::generic_category().message(error));
+    throw std::runtime_error("cannot read " + path + ": " + std::generic_category().message(error) +
+                             "\nhint: name what can be read, by its path from here");
 }
 
 // The paths between commas. A path may have commas of its own: of the parts from one on, the most that exist together

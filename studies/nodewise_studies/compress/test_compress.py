@@ -226,7 +226,7 @@ def test_paths_with_commas_may_be_given_with_others(tmp_path: Path) -> None:
     one = answer("zlib-1", {"file": text})
     assert one["files"] == 4 and one["items"] == sum(1 + len(path.name) for path in every)
     done = run("zlib-1", {"file": f"{text},{tmp_path}/none,{tmp_path}/c"})
-    assert f"cannot read {tmp_path}/none: No such file" in done.stderr
+    assert f"cannot read {tmp_path}/none: No such file" in done.stderr and "by its path from here" in done.stderr
 
 
 def test_what_is_named_twice_counts_once(tmp_path: Path) -> None:

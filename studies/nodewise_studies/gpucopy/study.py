@@ -18,8 +18,8 @@ STUDY = Study(
     name="gpucopy",
     title="copies between a host's memory and a GPU's, pageable and page-locked, both ways",
     knobs=(
-        Knob("size", "bytes of a chunk", "1048576", most=2**30),
-        Knob("total", "bytes of all chunks; 0: 128 MiB up to a size of 4 KiB, 1 GiB above", "0", least=0, quick="16777216"),
+        Knob("size", "bytes of a chunk", "1048576", most=2**30, unit=1),
+        Knob("total", "bytes of all chunks; 0: 128 MiB up to a size of 4 KiB, 1 GiB above", "0", least=0, quick="16777216", unit=1),
         Knob("direction", "to-device or to-host", "to-device", ("to-device", "to-host")),
     ),
     threads=1,

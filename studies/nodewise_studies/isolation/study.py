@@ -132,7 +132,7 @@ STUDY = Study(
             values=("compute", "memory", "syscalls"),
         ),
         Knob("rounds", "steps of compute, passes over the array, or calls", "200000000", quick="1000000"),
-        Knob("kib", "KiB of the array that memory passes over", "65536", quick="1024"),
+        Knob("kib", "KiB of the array that memory passes over", "65536", quick="1024", unit=2**10),
         Knob("starts", "of each kind and run, for p50 and p99", "20", quick="3", most=10000),
         Knob("instances", "at a time at most: 1, 2, 4 …", "4", quick="2", most=4096),
         Knob("root", "an image that has sleep: guests are measured with their root mapped from it, too", "", text=True),

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from nodewise.base.units import format_percent
+from nodewise.base.errors import InputError
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.studies.contract import Knob, Library, Published, Study
 
 
@@ -32,9 +34,7 @@ def report(result: Mapping[str, Any]) -> list[str]:
         metrics = row["metrics"]
         if "p99_us" in metrics:
             group = f"{debits / metrics['groups']:.1f}" if metrics.get("groups") else ""
-            lines.append(
-                f"  {row['contender']:<32}{metrics['p50_us']:>11.1f} us{metrics['p99_us']:>11.1f} us{group:>16}"
-            )
+            lines.append(f"  {row['contender']:<32}{_waited(metrics['p50_us'])}{_waited(metrics['p99_us'])}{group:>16}")
     own = [r for r in rows if r["kind"] == "variant"]
     if own:
         metrics = own[0]["metrics"]
@@ -49,6 +49,11 @@ def report(result: Mapping[str, Any]) -> list[str]:
     if result["point"].get("sync") == "none":
         lines.append("sync=none: acknowledged is what the kernel has; it survives a kill, not a power failure")
     return lines
+
+
+def _waited(microseconds: float) -> str:
+    """In a column."""
+    return f"{format_seconds(microseconds * 1e-6):>14}"
 
 
 def folders_of(point: Mapping[str, str]) -> list[str]:
@@ -68,13 +73,16 @@ def _by_folder(result: Mapping[str, Any]) -> list[str]:
         for k, folder in enumerate(folders, 1):
             seconds, slow = metrics.get(f"seconds_{k}"), metrics.get(f"p99_us_{k}")
             if seconds:
-                waited = "" if slow is None else f"{slow:>11.1f} us"
+                waited = "" if slow is None else _waited(slow)
                 lines.append(f"  {row['contender']:<14}{folder:<36}{each / seconds * 1e-3:>11.1f} k/s{waited}")
     return lines
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Peers have one folder."""
+    """Peers have one folder. Raises InputError for a folder that is not there, before anything runs."""
+    for folder in folders_of(point):
+        if not Path(folder).is_dir():
+            raise InputError(f"study store: {folder} is no folder", "name one that is there, several between ':'")
     own = ("spin", "ticket", "mutex", "rwlock", "elided", "shared_mutex", "log")
     return own if len(folders_of(point)) > 1 else (*own, "lmdb", "sqlite")
 

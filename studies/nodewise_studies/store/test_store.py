@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nodewise.base.errors import InputError
 from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
 from nodewise.studies.libraries import find_library
@@ -344,7 +345,13 @@ def test_what_is_reported() -> None:
     assert STORE.study.report is not None and STORE.study.advise is not None
     assert STORE.study.advise({"rows": rows}) == ["rwlock serves 22% more requests than the own spin lock"]
     text = "\n".join(STORE.study.report({"point": point, "work": {"items": 1000}, "rows": rows}))
-    assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text
+    assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text and "9 µs" in text
     rows[1]["seconds"] = 0.9
     assert STORE.study.advise({"rows": rows}) == ["no lock serves more requests than the own spin lock"]
     assert STORE.study.report({"point": point, "work": {"items": 1000}, "rows": []}) == []
+
+
+def test_a_folder_that_is_not_there_is_bad_input_before_anything_runs(tmp_path: Path) -> None:
+    assert STORE.study.select is not None
+    with pytest.raises(InputError, match="none is no folder"):
+        STORE.study.select({"folder": f"{tmp_path}:{tmp_path / 'none'}"})

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nodewise.base.units import format_seconds
+
 #: A contender is saturated from the first size whose rate is so much of its highest, as all above it.
 _SATURATED = 0.9
 _RATE = "gb_s_"
@@ -94,8 +96,8 @@ def _round_trips(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         found = row["metrics"]
         if "p50_us" in found:
+            half, most, nearly_all = (format_seconds(found[name] * 1e-6) for name in ("p50_us", "p99_us", "p999_us"))
             lines.append(
-                f"  {row['contender']:<18}{found['p50_us']:>11.2f} us{found['p99_us']:>11.2f} us{found['p999_us']:>13.2f} us"
-                f"{found.get('busy_cores', 0):>13.3f}"
+                f"  {row['contender']:<18}{half:>14}{most:>14}{nearly_all:>16}{found.get('busy_cores', 0):>13.3f}"
             )
     return [head, *lines] if lines else []

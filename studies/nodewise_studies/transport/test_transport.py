@@ -134,7 +134,7 @@ def test_half_round_trips_are_shown_with_their_tails() -> None:
     found = {"p50_us": 6.0, "p99_us": 7.5, "p999_us": 20.0, "busy_cores": 0.25}
     result: dict[str, Any] = {"point": {"class": "latency"}, "rows": [{**row, "metrics": found}]}
     assert STUDY.report is not None
-    assert STUDY.report(result)[1].split() == ["pipe", "6.00", "us", "7.50", "us", "20.00", "us", "0.250"]
+    assert STUDY.report(result)[1].split() == ["pipe", "6", "µs", "7.5", "µs", "20", "µs", "0.250"]
     assert STUDY.report({**result, "point": {"class": "copy"}}) == []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from nodewise.base.units import format_bytes, format_percent, format_seconds
+from nodewise.base.units import format_bytes, format_percent, format_rate, format_seconds
 from nodewise.report.figures.study import MOST_KNOBS, kind_of, study_figures
 from nodewise.report.pages.conditions import common_values
 from nodewise.report.pages.template import render
@@ -61,9 +61,9 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
     metrics = list(dict.fromkeys(n for r in rows for n in r.metrics if n not in drawn))
     columns: list[_Column] = [
         ("time", lambda r: r.seconds, format_seconds),
-        (unit, lambda r: r.rate, lambda v: f"{v:.4g}"),
-        ("GFLOP/s", lambda r: _over_time(r, r.flops), lambda v: f"{v:.4g}"),
-        ("GB/s", lambda r: _over_time(r, r.bytes), lambda v: f"{v:.4g}"),
+        (unit, lambda r: r.rate, format_rate),
+        ("GFLOP/s", lambda r: _over_time(r, r.flops), format_rate),
+        ("GB/s", lambda r: _over_time(r, r.bytes), format_rate),
         ("to best peer", lambda r: result.ratio_to_peer(r) if r.kind is not Kind.LIMIT else None, None),
         ("to plain", lambda r: result.ratio_to_plain(r) if r.kind is not Kind.LIMIT else None, format_factor),
         ("of limit", lambda r: r.share_of_limit, format_percent),
@@ -120,7 +120,8 @@ def published_rows(results: Sequence[StudyVerdict]) -> list[dict[str, str]]:
     rows = []
     for one in results[0].published:
         here = [
-            f"{format_seconds(r.seconds)}, {r.rate:.4g} {r.unit}" + (f" ({result.where})" if len(results) > 1 else "")
+            f"{format_seconds(r.seconds)}, {format_rate(r.rate)} {r.unit}"
+            + (f" ({result.where})" if len(results) > 1 else "")
             for result in results
             for r in result.rows
             if r.contender == one.contender and r.seconds is not None

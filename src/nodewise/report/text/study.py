@@ -6,7 +6,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.table import Table
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_percent, format_rate, format_seconds
 from nodewise.report.pages.study import peer_cell
 from nodewise.report.text.rows import drawn
 from nodewise.verdicts.stored import Stored
@@ -44,7 +44,7 @@ def _cells(result: StudyVerdict, row: StudyRow) -> list[str]:
         return [row.contender, row.kind, "not run", "", "", ""]
     share = format_percent(row.share_of_limit) if row.share_of_limit is not None else ""
     kind = "for scale" if row.for_scale else row.kind.value
-    return [row.contender, kind, format_seconds(row.seconds), f"{row.rate:.4g}", peer_cell(result, row), share]
+    return [row.contender, kind, format_seconds(row.seconds), format_rate(row.rate), peer_cell(result, row), share]
 
 
 def _one(result: StudyVerdict, width: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = sorted((Path(__file__).parent.parent / "native/simd_math").glob("*-inl.h"))
+FILES = sorted((Path(__file__).parents[2] / "native/simd_math").glob("*-inl.h"))
 HEADER = r"// {name}\(d, [\w, ]+\): [^\n]+\n(?:// \w[^\n]*\n)?//   Lane types: \w[^\n]*\n//   Max error: ([\d.]+) ulp\n//   Valid range: [^\n]+\n"
 
 
