@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import find_study, program_of
+from tests.started import started
 
 HASH = find_study("hash")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
@@ -109,9 +110,9 @@ def _program(*arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "study", "hash", *arguments], capture_output=True, check=False
-    )
+    done = started("study", "hash", *arguments)
+    out, err = (text.encode(errors="surrogateescape") for text in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -124,9 +124,16 @@ def _serious(page: Page) -> list[str]:
     ]
 
 
-# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", PAGES)
+# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow. The style is the same for all
+# pages, which have one or the other in turn, and both in the long tests
+@pytest.mark.parametrize(
+    ("kind", "scheme", "width"),
+    [
+        pytest.param(kind, scheme, width, id=f"{kind}-{scheme}", marks=[pytest.mark.long] if number % 2 != turn else [])
+        for number, kind in enumerate(PAGES)
+        for turn, (scheme, width) in enumerate([("light", 1280), ("dark", 390)])
+    ],
+)
 def test_axe_finds_nothing_serious(browser: Browser, page_of: PageOf, kind: str, scheme: str, width: int) -> None:
     pytest.importorskip(
         "axe_playwright_python", reason="axe-core is not installed: `pip install axe-playwright-python`"
