@@ -82,11 +82,11 @@ def test_a_rule_of_the_contract_holds(found: Found, rule: Rule) -> None:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize("most", [8, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("most", [3, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a study with many the long tests have all."""
+    """Each loads libraries for seconds: of a study with many the long tests have all."""
 
     def some(found: Found, point: Mapping[str, str]) -> list[Contender]:
         all_of_them: list[Contender] = _SCRIPTS(found, point)
