@@ -3,7 +3,7 @@
 
 A process that has loaded them forks for each call, so that a call has its own signals, limits, files and end as any process has
 that is started, and takes a tenth of the time. What happens while nodewise starts is seen by real starts alone, of which
-there are enough: tests/outside.py, tests/test_readme.py, tests/attack.
+there are enough: tests/outside.py, tests/attack, the blocks of tests/api/test_documentation.py.
 """
 
 from __future__ import annotations

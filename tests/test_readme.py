@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks._check.fleets import regular
 from nodewise.base.exit_codes import ExitCode
+from tests.started import started
 from tests.verdicts.cases import Runs, compared
 
 ROOT = Path(__file__).parent.parent
@@ -73,9 +75,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *words]
-    path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    own = {**os.environ, "PATH": path, "NODEWISE_HISTORY": str(folder / "history.sqlite")}
+    own = _variables(folder)
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, timeout=900, env=own)
+
+
+def _started(folder: Path, nodewise: str, *words: str) -> subprocess.CompletedProcess[str]:
+    assert nodewise == "nodewise"
+    return started(*words, cwd=folder, env=_variables(folder), timeout=900)
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "NODEWISE_HISTORY": str(folder / "history.sqlite")}
 
 
 #: What ends the commands sooner that run for a minute or two.
@@ -96,22 +107,23 @@ def _sooner(command: str) -> str:
 # a roofline runs all studies
 @pytest.mark.parametrize("command", [c for c in COMMANDS if not c.endswith("--roofline")])
 def test_a_command_of_the_readme_works(command: str, folder: Path) -> None:
-    _works(folder, _sooner(command))
+    """In a process that has loaded nodewise; a start of its own is for the long tests."""
+    _works(folder, _sooner(command), _started)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", [c for c in COMMANDS if _sooner(c) != c or c.endswith("--roofline")])
 def test_a_command_of_the_readme_works_as_written(command: str, folder: Path) -> None:
-    _works(folder, command)
+    _works(folder, command, _run)
 
 
-def _works(folder: Path, command: str) -> None:
+def _works(folder: Path, command: str, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     if command.startswith("nodewise serve"):
         _serves(folder)
         return
     for shown, there in EARLIER.items():
         command = command.replace(shown, there)
-    done = _run(folder, *("kept" if word == "DIR" else word for word in shlex.split(command)))
+    done = run(folder, *("kept" if word == "DIR" else word for word in shlex.split(command)))
     if done.returncode == ExitCode.MISSING:
         pytest.skip(done.stderr)
     # a check may find something of this machine

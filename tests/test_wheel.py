@@ -54,7 +54,7 @@ def test_what_no_wheel_can_be_made_with_is_said_before_anything_is_built(words: 
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not _newer(), reason="no Python 3.12 or newer with venv and headers is here")
+@pytest.mark.skipif("not _newer()", reason="no Python 3.12 or newer with venv and headers is here")
 def test_wheels_for_a_newer_python_serve_all_that_come(wheels: dict[str, Path], tmp_path: Path) -> None:
     assert "-py3-none-" in wheels["nodewise_studies"].name
     folder = ROOT / "build/wheels/python3.12"

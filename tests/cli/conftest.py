@@ -15,8 +15,11 @@ from tests.started import started
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
+#: The noise of a pretended program's run `n`, which is always the same, so that a test ends as it did before; of twelve the sum is as good as
+#: normal. Without a module that takes time to load: such a program is started hundreds of times.
+NOISE = "noise = sum(math.sin(12.9898 * n + 78.233 * k) * 43758.5453 % 1 for k in range(12)) - 6"
 #: A program on a machine that is not here: it reads its setting from the environment and says at once how long it takes.
-#: It is started hundreds of times and imports nothing that takes time.
+#: It imports nothing that takes time.
 PRETEND = """#!{python} -IS
 import math, os
 threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
@@ -30,11 +33,10 @@ smt = (1.0, 1.75, 2.4, 2.2)
 slowest = min(smt[n - 1] / n for n in busy.values()) * (1.0 if places else 0.92)
 near = sum(a == b for a, b in zip(cores, cores[1:])) / len(cores)
 seconds = {formula}
-# the noise of the n-th run is always the same, so that a test ends as it did before; of twelve the sum is as good as normal
 state = __file__ + ".runs"
 n = os.path.getsize(state) if os.path.exists(state) else 0
 open(state, "a").write(".")
-noise = sum(math.sin(12.9898 * n + 78.233 * k) * 43758.5453 % 1 for k in range(12)) - 6
+{noise}
 print('{{"nodewise": 1, "seconds": %r, "verified": true}}' % (seconds * (1 + 0.008 * noise)))
 """
 
@@ -87,7 +89,7 @@ def pretend(tmp_path: Path) -> Callable[[str], str]:
     def write(formula: str, cores: int = 61, smt: int = 4) -> str:
         path = tmp_path / "pretend"
         names = {"python": sys.executable, "cores": cores, "smt": smt, "processors": cores * smt, "formula": formula}
-        path.write_text(PRETEND.format(**names))
+        path.write_text(PRETEND.format(noise=NOISE, **names))
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
 

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -114,12 +115,18 @@ def test_bad_input_is_one_message(nodewise_here: Command, tmp_path: Path, words:
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def test_a_file_of_a_gigabyte_is_refused_without_reading_it(nodewise_here: Command, tmp_path: Path) -> None:
+def test_a_file_far_longer_than_a_snapshot_is_refused_and_never_held(nodewise_here: Command, tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.write(b"{\n")
-        file.truncate(1 << 30)
-    done = nodewise_here("check", "huge.json")
+        file.truncate(1 << 26)
+    tracemalloc.start()
+    try:
+        done = nodewise_here("check", "huge.json")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert done.returncode == 2 and "more than 1048576 bytes" in done.stderr
+    assert most < 1 << 25
 
 
 def test_a_prologue_is_one_line_about_this_node(nodewise_here: Command, tmp_path: Path) -> None:

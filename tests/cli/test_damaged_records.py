@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stored experiments with one thing changed, as a disk, an editor or another version may leave them: each is a message or is
-read as far as it goes, and never a defect. With NODEWISE_EXPLORE=1 all changes are tried, else a seeded choice."""
+read as far as it goes, and never a defect. With NODEWISE_EXPLORE=1 the long tests try all changes, else a seeded choice."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 from nodewise.base.exit_codes import ExitCode
 from tests.attack.damages import changed, damages, nodewise_here, store
 
-CHOSEN = 10**9 if os.environ.get("NODEWISE_EXPLORE") else 70
+CHOSEN = [25, pytest.param(10**9 if os.environ.get("NODEWISE_EXPLORE") else 100, marks=pytest.mark.long)]
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +23,12 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return store(tmp_path_factory.mktemp("stored"))
 
 
+@pytest.mark.parametrize("most", CHOSEN)
 @pytest.mark.parametrize("kind", ["run", "compare", "tune", "scale", "confirm"])
-def test_one_thing_changed_is_no_defect(stored: dict[str, Path], kind: str, tmp_path: Path) -> None:
+def test_one_thing_changed_is_no_defect(stored: dict[str, Path], kind: str, most: int, tmp_path: Path) -> None:
     random_ = random.Random(1)
     made = damages(stored[kind])
-    chosen = made if len(made) <= CHOSEN else random_.sample(made, CHOSEN)
+    chosen = made if len(made) <= most else random_.sample(made, most)
     for number, (name, content) in enumerate(chosen):
         folder = tmp_path / str(number)
         shutil.copytree(stored[kind], folder, ignore=shutil.ignore_patterns("report.html"))

@@ -33,7 +33,7 @@ def _question(out: Path, runs: int = 300, **changes: Any) -> Question:
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 5))])
 def test_the_known_best_of_a_many_core_machine_is_found(tmp_path: Path, seed: int) -> None:
     result = tune(_question(tmp_path, seed=seed), Scripted(many_core, seed))
     best = result.best
@@ -64,7 +64,7 @@ def test_what_a_clear_gain_is_from_is_told_where_the_runs_suffice(tmp_path: Path
     assert any(note.startswith("threads, placement could not be distinguished") for note in few.notes)
 
 
-@pytest.mark.parametrize(("seeds", "least"), [(3, 3), pytest.param(60, 57, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("seeds", "least"), [(1, 1), pytest.param(60, 57, marks=pytest.mark.long)])
 def test_where_nothing_matters_it_says_no_difference(tmp_path: Path, seeds: int, least: int) -> None:
     words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s)).verdict for s in range(seeds)]
     assert words.count("no difference") >= least

@@ -19,24 +19,27 @@ def _outcomes(surface: Surface, seeds: range, folder: Path, runs: int | None = N
     return [tuned(one, seed, str(folder), runs) for seed in seeds]
 
 
+@pytest.mark.parametrize("seeds", [2, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ["knc-sort", "knc-dgemm", "imbalanced"])
-def test_the_best_of_the_space_is_found_with_three_percent_of_a_grid(name: str, tmp_path: Path) -> None:
-    outcomes = _outcomes(KNOWN[name], range(4), tmp_path)
-    assert sorted(o.regret for o in outcomes)[2] <= 1
+def test_the_best_of_the_space_is_found_with_three_percent_of_a_grid(name: str, seeds: int, tmp_path: Path) -> None:
+    outcomes = _outcomes(KNOWN[name], range(seeds), tmp_path)
+    assert sorted(o.regret for o in outcomes)[seeds // 2] <= 1
     assert all(o.result.verdict == "faster" for o in outcomes)
 
 
-def test_a_small_gain_between_two_sockets_is_found_with_sixty_runs(tmp_path: Path) -> None:
-    outcomes = _outcomes(KNOWN["xeon-stream"], range(10), tmp_path)
+@pytest.mark.parametrize("seeds", [4, pytest.param(10, marks=pytest.mark.long)])
+def test_a_small_gain_between_two_sockets_is_found_with_sixty_runs(seeds: int, tmp_path: Path) -> None:
+    outcomes = _outcomes(KNOWN["xeon-stream"], range(seeds), tmp_path)
     assert all(o.result.runs <= 60 for o in outcomes)
-    assert sorted(o.candidate for o in outcomes)[5] <= 1
+    assert sorted(o.candidate for o in outcomes)[seeds // 2] <= 1
     # it is 1.5 %, and of sixty runs seldom surely more than the 1 % that counts as none
     assert {o.result.verdict.value for o in outcomes} <= {"faster", "slower", "undecided", "no difference"}
 
 
-def test_surfaces_that_nothing_was_fitted_to_are_no_harder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_surfaces_that_nothing_was_fitted_to_are_no_harder(seeds: int, tmp_path: Path) -> None:
     surfaces = [s for s in map(random_surface, range(3000, 3012)) if len(s.axes) == 2]
-    regrets = sorted(o.regret for s in surfaces for o in _outcomes(s, range(2), tmp_path))
+    regrets = sorted(o.regret for s in surfaces for o in _outcomes(s, range(seeds), tmp_path))
     assert regrets[len(regrets) // 2] <= 1
     assert regrets[int(0.8 * len(regrets))] <= 2
 
@@ -54,7 +57,7 @@ def test_a_gain_of_three_percent_is_found(tmp_path: Path, seeds: int) -> None:
     assert words.count("faster") >= seeds - 1
 
 
-@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path, step: int) -> None:
     outcomes = [
         *_outcomes(KNOWN["xeon-stream"], range(100, 130, step), tmp_path),

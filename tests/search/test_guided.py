@@ -58,22 +58,25 @@ class _Run:
         return None if seconds is None else seconds * math.exp(rng.gauss(0, noise)) * slow
 
 
-def test_a_natural_optimum_is_found_every_time() -> None:
-    for seed in range(20):
+@pytest.mark.parametrize("seeds", [6, pytest.param(20, marks=pytest.mark.long)])
+def test_a_natural_optimum_is_found_every_time(seeds: int) -> None:
+    for seed in range(seeds):
         found = _Run(SPACE, _surface(16, 0.8), 120, seed)
         assert dict(found.ranking[0]) == {"threads": 16, "placement": "scatter", "hugepages": "transparent"}
 
 
-def test_an_optimum_between_the_natural_values_is_approached() -> None:
-    for seed in range(20):
+@pytest.mark.parametrize("seeds", [6, pytest.param(20, marks=pytest.mark.long)])
+def test_an_optimum_between_the_natural_values_is_approached(seeds: int) -> None:
+    for seed in range(seeds):
         best = _Run(SPACE, _surface(23, 1.0), 120, seed).ranking[0]
         assert _surface(23, 1.0)(best) < 1.03
         assert best["placement"] == "scatter"
 
 
-def test_an_axis_that_does_nothing_keeps_its_default() -> None:
-    changed = sum(_Run(SPACE, _surface(16, 1.0), 120, seed).ranking[0]["hugepages"] != "default" for seed in range(40))
-    assert changed <= 8
+@pytest.mark.parametrize("seeds", [10, pytest.param(40, marks=pytest.mark.long)])
+def test_an_axis_that_does_nothing_keeps_its_default(seeds: int) -> None:
+    kept = [_Run(SPACE, _surface(16, 1.0), 120, seed).ranking[0]["hugepages"] == "default" for seed in range(seeds)]
+    assert sum(kept) >= 0.8 * seeds
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 10, 25, 60])
@@ -82,7 +85,7 @@ def test_the_budget_is_kept(runs: int) -> None:
 
 
 def test_no_block_is_larger_than_what_is_left() -> None:
-    for seed in range(30):
+    for seed in range(10):
         search = GuidedSearch(SPACE, seed)
         rng = random.Random(seed)
         for left in (30, 20, 17, 14, 2, 3, 2, 5, 2):
@@ -116,7 +119,7 @@ def test_where_everything_fails_there_is_no_ranking() -> None:
     assert found.ranking == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_the_only_one_of_a_thousand_that_runs_is_found(seed: int) -> None:
     numbers = Axis("n", tuple(range(1000)), tuple(range(0, 1000, 50)), 0)
     found = _Run(_space(numbers), lambda p: 1.0 if p["n"] == 777 else None, 1100, seed)
@@ -152,14 +155,15 @@ def test_equal_seeds_and_times_give_equal_searches() -> None:
 TEN = tuple(Axis(f"knob{i}", ("a", "b", "c", "d"), ("a", "b", "c", "d"), "a") for i in range(10))
 
 
-def test_of_many_axes_those_that_matter_are_found_and_combined() -> None:
+@pytest.mark.parametrize(("seeds", "least"), [(4, 3), pytest.param(10, 9, marks=pytest.mark.long)])
+def test_of_many_axes_those_that_matter_are_found_and_combined(seeds: int, least: int) -> None:
     def seconds(point: Mapping[str, Any]) -> float:
         gain = {"knob2": ("c", 0.85), "knob5": ("d", 0.9), "knob7": ("b", 0.93)}
         return math.prod(by if point[name] == value else 1.0 for name, (value, by) in gain.items())
 
     truth = 0.85 * 0.9 * 0.93
-    reached = [seconds(_Run(_space(*TEN), seconds, 200, seed).ranking[0]) / truth for seed in range(10)]
-    assert sorted(reached)[8] < 1.01
+    reached = [seconds(_Run(_space(*TEN), seconds, 200, seed).ranking[0]) / truth for seed in range(seeds)]
+    assert sum(one < 1.01 for one in reached) >= least
 
 
 def test_a_value_that_breaks_the_program_is_soon_left_alone() -> None:

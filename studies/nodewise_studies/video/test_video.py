@@ -391,9 +391,9 @@ def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(live: list[str], 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_where_it_is_ended_meanwhile(live: list[str], tmp_path: Path, how: signal.Signals) -> None:
     point = VIDEO.study.point({"height": "360", "frames": "60"})
-    contender = next(c for c in script_contenders(VIDEO, point) if c.name == live[0])
+    command = script_command(VIDEO, VIDEO.folder / "programs" / "ffmpeg.py", live[0], point)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen(contender.command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
     try:
         deadline = time.monotonic() + 60
         while not _encoding(process.pid) and time.monotonic() < deadline:

@@ -15,14 +15,24 @@ from tests.report.gallery import PAGES
 from tests.report.measuring import OUTSIDE, opened, widened
 
 PageOf = Callable[[str], Path]
+#: A width for each of the style's layouts, and all that are looked at.
+LAYOUTS = (360, 768, 2560)
 WIDTHS = (360, 390, 768, 1024, 1400, 2560)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+# colours move nothing: dark ones are looked at on a phone and on a desk
+@pytest.mark.parametrize(
+    ("scheme", "widths"),
+    [
+        pytest.param("light", LAYOUTS, id="light"),
+        pytest.param("light", WIDTHS, id="light, all widths", marks=pytest.mark.long),
+        pytest.param("dark", (WIDTHS[0], WIDTHS[-2]), id="dark", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("kind", PAGES)
-def test_nothing_is_outside_of_its_card(browser: Browser, page_of: PageOf, kind: str, scheme: str) -> None:
-    # colours move nothing: dark ones are looked at on a phone and on a desk
-    widths = WIDTHS if scheme == "light" else (WIDTHS[0], WIDTHS[-2])
+def test_nothing_is_outside_of_its_card(
+    browser: Browser, page_of: PageOf, kind: str, scheme: str, widths: tuple[int, ...]
+) -> None:
     page = opened(browser, page_of(kind), widths[0], scheme)
     found = {}
     for width in widths:
@@ -114,9 +124,16 @@ def _serious(page: Page) -> list[str]:
     ]
 
 
-# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", PAGES)
+# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow. The style is the same for all
+# pages, which have one or the other in turn, and both in the long tests
+@pytest.mark.parametrize(
+    ("kind", "scheme", "width"),
+    [
+        pytest.param(kind, scheme, width, id=f"{kind}-{scheme}", marks=[pytest.mark.long] if number % 2 != turn else [])
+        for number, kind in enumerate(PAGES)
+        for turn, (scheme, width) in enumerate([("light", 1280), ("dark", 390)])
+    ],
+)
 def test_axe_finds_nothing_serious(browser: Browser, page_of: PageOf, kind: str, scheme: str, width: int) -> None:
     pytest.importorskip(
         "axe_playwright_python", reason="axe-core is not installed: `pip install axe-playwright-python`"
