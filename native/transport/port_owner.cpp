@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/port_owner.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
-#include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 namespace nodewise::transport {
 
@@ -43,18 +40,13 @@ std::optional<Listener> listener_at(std::uint16_t port) {
     return std::nullopt;
 }
 
-using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
+namespace fs = std::filesystem;
 
-Folder open_folder(const std::string& path) { return {opendir(path.c_str()), closedir}; }
-
-bool has_open(const std::string& process, const std::string& wanted) {
-    const std::string descriptors = "/proc/" + process + "/fd";
-    const Folder folder = open_folder(descriptors);
-    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-        std::array<char, 64> target{};
-        const std::string path = descriptors + "/" + entry->d_name;
-        const ssize_t length = readlink(path.c_str(), target.data(), target.size());
-        if (length > 0 && std::string(target.data(), static_cast<std::size_t>(length)) == wanted) {
+bool has_open(const fs::path& process, const std::string& wanted) {
+    std::error_code problem;
+    for (fs::directory_iterator at(process / "fd", problem), end; !problem && at != end; at.increment(problem)) {
+        std::error_code gone;
+        if (fs::read_symlink(at->path(), gone) == wanted) {
             return true;
         }
     }
@@ -68,11 +60,11 @@ std::string port_is_taken(std::uint16_t port) {
     if (!found) {
         return "the address is taken by another program";
     }
-    const Folder processes = open_folder("/proc");
-    while (const dirent* entry = processes ? readdir(processes.get()) : nullptr) {
-        const std::string name = entry->d_name;
-        if (name.find_first_not_of("0123456789") == std::string::npos &&
-            has_open(name, "socket:[" + found->inode + "]")) {
+    const std::string wanted = "socket:[" + found->inode + "]";
+    std::error_code problem;
+    for (fs::directory_iterator at("/proc", problem), end; !problem && at != end; at.increment(problem)) {
+        const std::string name = at->path().filename();
+        if (name.find_first_not_of("0123456789") == std::string::npos && has_open(at->path(), wanted)) {
             return "the address is taken by process " + name;
         }
     }
