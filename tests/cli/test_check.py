@@ -188,3 +188,13 @@ def test_nothing_is_written_over_what_is_read(
 def test_a_name_by_which_a_snapshot_would_be_lost_is_refused(nodewise_here: Command) -> None:
     for name in (".", "..", "-x"):
         assert nodewise_here("snapshot", f"--node={name}").returncode == 2
+
+
+@pytest.mark.parametrize(("fail_on", "code", "failures"), [("wrong", 0, 0), ("noisy", 1, 1), ("note", 1, 1)])
+def test_junit_and_exit_code_agree(
+    nodewise_here: Command, nodes: list[Node], tmp_path: Path, fail_on: str, code: int, failures: int
+) -> None:
+    nodes[3]["quiet"]["governor"] = "noisy"
+    done = nodewise_here("check", _save(tmp_path, nodes), "--fail-on", fail_on, "--junit", "j.xml")
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (done.returncode, int(suite.attrib["failures"])) == (code, failures)

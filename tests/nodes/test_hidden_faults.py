@@ -5,6 +5,7 @@ import copy
 import datetime
 import io
 import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -64,12 +65,45 @@ def test_of_what_is_too_many_to_be_exceptions_a_note_says_so(one: Node) -> None:
     assert any("too many" in note and "2 of the 12" in note for note in result.notes)
 
 
-def test_a_table_that_could_not_be_read_is_one_finding(one: Node) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "severity"), [(1, Severity.WRONG), (2, Severity.NOTE), (4, Severity.NOTE), (5, None)]
+)
+def test_a_table_that_could_not_be_read_is_one_finding(one: Node, lacking: int, severity: Severity | None) -> None:
     nodes = _alike(one, 5)
-    nodes[3]["software"] = None
-    findings = [f for f in _judged(nodes).findings if f.fact.startswith("software")]
-    assert [(f.fact, f.nodes) for f in findings] == [("software", ("n003",))]
-    assert "4 of 5 nodes report it" in findings[0].finding.summary
+    for node in nodes[:lacking]:
+        node["software"] = None
+    found = [f for f in _judged(nodes).findings if f.fact.startswith("software")]
+    if severity is None:
+        assert not found
+        return
+    names = tuple(f"n{i:03}" for i in range(lacking))
+    assert [(f.fact, f.nodes, f.finding.severity) for f in found] == [("software", names, severity)]
+    assert f"{5 - lacking} of 5 nodes report it" in found[0].finding.summary
+
+
+@pytest.mark.parametrize("count", [5, 10])
+def test_one_that_is_faster_is_not_slow(one: Node, count: int) -> None:
+    nodes = _alike(one, count)
+    nodes[1]["speed"]["dgemm"]["rate"] *= 2
+    assert not _found(_judged(nodes), "slow")
+
+
+@pytest.mark.parametrize(("count", "less"), [(100, 5), (60, 3), (200, 10)])
+def test_up_to_a_twentieth_that_have_less_lost_it(one: Node, count: int, less: int) -> None:
+    nodes = _alike(one, count + less)
+    for node in nodes[:less]:
+        node["memory"]["total"] //= 2
+    assert _found(_judged(nodes), "memory-size") == {f"n{i:03}" for i in range(less)}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_snapshots_of_one_time_the_same_counts_in_any_order(one: Node, tmp_path: Path, turned: bool) -> None:
+    for name, kernel in (("a", "5.1"), ("b", "5.2")):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**one, "system": {**one["system"], "kernel": kernel}}))
+    fleet = new_fleet(joined(own_rules()).values(), Site())
+    fleet.read(sorted(tmp_path.iterdir(), reverse=turned))
+    [place] = fleet.last_places()
+    assert fleet.columns["system.kernel"][place] == "5.2"
 
 
 def test_sizes_that_are_not_known_make_no_class_of_their_own(one: Node) -> None:

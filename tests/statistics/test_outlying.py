@@ -135,3 +135,14 @@ def test_a_bound_is_wider_where_more_is_tested_and_where_less_is_known() -> None
     few, many = bulk(values, 1e-9, 100), bulk(values, 1e-9, 10**6)
     small = bulk(values[:15], 1e-9, 100)
     assert few and many and small and few.high < many.high and few.high < small.high
+
+
+def test_tails_are_looked_at_in_groups_of_some_dozens() -> None:
+    """Of Student's t with six degrees of freedom: sound groups in which one is named."""
+    rng, false = random.Random(7), 0
+    for _ in range(200):
+        values = [rng.gauss(0, 1) / math.sqrt(rng.gammavariate(3, 2) / 6) for _ in range(80)]
+        most = bulk(values, 1e-9, 160)
+        assert most is not None
+        false += any(most.lies_apart(v, "low") for v in values)
+    assert false <= 12

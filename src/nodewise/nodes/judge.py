@@ -115,13 +115,15 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
     if "*" in rule.path and not rule.condition.get("present"):
         # what could not be read is one finding, not one for each name in it
         lacking = [i for i in peers if column[i] is None]
-        if len(peers) >= FEWEST and 0 < len(lacking) < (1 - MAJORITY) * len(peers):
+        if len(peers) >= FEWEST and 0 < len(lacking) < len(peers):
+            most_have_it = len(peers) - len(lacking) > MAJORITY * len(peers)
             path = rule.path.partition(".*")[0]
             rest = f"{len(peers) - len(lacking)} of {len(peers)} nodes"
             yield made(
                 rule,
                 [fleet.names[i] for i in lacking],
                 f"{path}: null, where {rest} report it",
+                severity=rule.severity if most_have_it else Severity.NOTE,
                 group=group.name,
                 fact=path,
             )
