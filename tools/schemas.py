@@ -10,6 +10,7 @@ from nodewise.api.doctor import Diagnosis
 from nodewise.api.governors import GovernorStudy
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
+from nodewise.cli.outputs.profile import ProfileOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
@@ -23,7 +24,6 @@ from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
 from nodewise.pipelines.result import PipelineResult
-from nodewise.profile.result import ProfileResult
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
 from nodewise.report.exports.tables import ResultOutput
@@ -91,7 +91,7 @@ DOCUMENTS = {
     "fabric-translate": Document(Translation),
     "doctor": Document(Diagnosis),
     "suite": Document(SuiteVerdict),
-    "profile": Document(ProfileResult, ("report",)),
+    "profile": Document(ProfileOutput, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),
     "fleet": Document(Fleet, ("page",)),

@@ -120,10 +120,11 @@ def test_of_a_damaged_profile_one_message_is_told(folder: Path) -> None:
     path.write_bytes(b"\xff\xfe{}")
     assert "is damaged" in _message(folder)
     path.unlink()
-    assert "holds no profile: profile.json: No such file" in _message(folder)
+    assert "a recording that was broken off" in _message(folder)
     path.mkdir()
     assert "it is no regular file" in _message(folder)
     assert "Not a directory" in _message(folder / "node/perf.data.0")
+    assert "holds no profile: profile.json: No such file" in _message(folder / "none")
 
 
 def test_of_a_damaged_recording_of_py_spy_one_message_is_told(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ echo done >> "$(dirname "$0")/ended"
 """
 _ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 #: All that a nodewise that was ended may end with.
-_ALLOWED = (0, 1, 2, 130, *(-s for s in (signal.SIGKILL, *_ASKED)))
+_ALLOWED = (0, 1, 2, *(128 + s for s in _ASKED), *(-s for s in (signal.SIGKILL, *_ASKED)))
 
 
 def attack(dice: random.Random, place: Place) -> list[Finding]:

@@ -73,8 +73,8 @@ def test_a_name_that_cannot_be_written_to_is_one_message(
     ],
 )
 def test_each_reason_has_what_helps(number: int, hint: str) -> None:
-    error = store_error(Path("x"), OSError(number, os.strerror(number)))
-    assert error.what == f"cannot write x: {os.strerror(number)}" and hint in (error.hint or "")
+    error = store_error(Path("missing/x"), OSError(number, os.strerror(number)))
+    assert error.what == f"cannot write missing/x: {os.strerror(number)}" and hint in (error.hint or "")
     assert store_error(Path("x"), OSError("odd")).hint is None
     assert store_error(Path("x"), OSError("odd")).what == "cannot write x: odd"
 
@@ -151,3 +151,8 @@ def test_what_a_kill_left_is_removed_and_what_is_being_written_is_not(tmp_path: 
         path.write_text("")
     remove_left_parts(tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == {living.name, ".verdict.json.1"}
+
+
+def test_a_folder_that_is_there_is_not_to_be_made() -> None:
+    error = store_error(Path("/proc/x"), OSError(errno.ENOENT, "No such file or directory"), named=True)
+    assert error.hint == "nothing can be made in that directory: name another file"

@@ -53,8 +53,14 @@ def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path,
     assert "half" in page and "<script" in page
     again = nodewise("profile", "--read", str(out), "--json")
     assert json.loads(again.stdout)["functions"] == told["functions"]
-    against = nodewise("profile", "--read", str(out), "--against", str(out))
-    assert against.returncode == 0 and "half" in against.stderr
+    against = nodewise("profile", "--read", str(out), "--against", str(out), "--json")
+    assert against.returncode == 0, against.stderr
+    assert json.loads(again.stdout)["since"] is None
+    since = json.loads(against.stdout)["since"]
+    assert since["taken_at"] == told["taken_at"]
+    same = {c["function"]: c for c in since["changes"]}
+    assert same["half"]["difference"] == 0 and same["half"]["before"] == same["half"]["after"]
+    assert not any(c["sure"] for c in since["changes"])
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")

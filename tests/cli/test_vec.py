@@ -414,7 +414,7 @@ def test_no_compiler_and_no_file_is_left_by_an_early_end(source: Path, number: i
     assert len(list((folder / "t").iterdir())) == 1
     process.send_signal(number)
     process.communicate(timeout=20)
-    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     # who was killed has others to clear up behind it
     while any(Path("/proc", pid).exists() for pid in pids.read_text().split()) or any((folder / "t").iterdir()):
         assert time.monotonic() < until

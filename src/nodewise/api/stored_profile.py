@@ -67,6 +67,11 @@ def read_profile(folder: Path) -> Profiled:
         if kept.event != py_spy.EVENT:
             read_chains(kept.chains)
     except OSError as problem:
+        if isinstance(problem, FileNotFoundError) and recordings_in(folder):
+            raise InputError(
+                f"{folder} holds a recording that was broken off before {KEPT} was written",
+                "profile again; of a whole recording perf report shows what there is",
+            ) from problem
         raise InputError(
             f"{folder} holds no profile: {KEPT}: {problem.strerror}", "name the directory that nodewise profile made"
         ) from problem

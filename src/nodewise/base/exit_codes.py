@@ -20,5 +20,5 @@ class ExitCode(IntEnum):
     UNDECIDED = 4
     #: A defect of nodewise's own.
     DEFECT = 70
-    #: Ctrl-C, before there was anything to hand out.
+    #: Ctrl-C, before there was anything to hand out; ended by another signal it is 128 and its number, as in a shell.
     INTERRUPTED = 130

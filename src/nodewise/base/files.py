@@ -21,7 +21,9 @@ _ROOM = 1 << 16
 _PART = late(r"\..+\.(?P<pid>\d+)\.part")
 
 #: What helps where the directory was chosen by --out.
-_DIRECTORY = late(r"choose (another|a) directory (?:(that you may write to|on a writable filesystem) )?with --out")
+_DIRECTORY = late(
+    r"choose (another|a) (?:directory|one) (?:(that you may write to|on a writable filesystem) )?with --out"
+)
 
 
 def store_error(path: Path, problem: OSError, named: bool = False) -> StoreError:
@@ -38,6 +40,8 @@ def store_error(path: Path, problem: OSError, named: bool = False) -> StoreError
         errno.EEXIST: "there is a file of that name: choose another directory with --out",
     }
     hint = hints.get(problem.errno or 0)
+    if problem.errno == errno.ENOENT and path.parent.is_dir():
+        hint = "nothing can be made in that directory: choose another one with --out"
     if hint is not None and named:
         hint = _DIRECTORY.sub("name another file", hint).removesuffix("; what was written so far is kept")
     return StoreError(f"cannot write {path}: {problem.strerror or problem}", hint)

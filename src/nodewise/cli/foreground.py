@@ -4,23 +4,17 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ParamSpec
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import click
-
-from nodewise.base.ends import asked_to_end_by
 from nodewise.base.errors import ProgramError
 
 if TYPE_CHECKING:
     from nodewise.runner.guarded import Guarded
-
-P = ParamSpec("P")
 
 
 def start_in_foreground(words: Sequence[str]) -> Guarded:
@@ -34,21 +28,6 @@ def start_in_foreground(words: Sequence[str]) -> Guarded:
         return Guarded(words, program)
     except OSError as problem:
         raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
-
-
-def ended_as_by_a_shell(function: Callable[P, None]) -> Callable[P, None]:
-    """A command that ends as its program does: by TERM and HUP, too, it has the exit code that a shell gives what these end."""
-
-    @functools.wraps(function)
-    def run(*arguments: P.args, **named: P.kwargs) -> None:
-        try:
-            function(*arguments, **named)
-        except KeyboardInterrupt:
-            if (number := asked_to_end_by()) in (signal.SIGTERM, signal.SIGHUP):
-                raise click.exceptions.Exit(128 + number) from None
-            raise
-
-    return run
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import os
 import pkgutil
 import re
 import resource
+import signal
 import sys
 import threading
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nodewise
-from nodewise.base.ends import ended_like_ctrl_c
+from nodewise.base.ends import asked_to_end_by, ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import in_quotes
 from nodewise.base.exit_codes import ExitCode
@@ -44,6 +45,7 @@ _LEAST_MEMORY = 256 << 20
 #: With fewer allowed it is tried whether there are enough.
 _MANY_PROCESSES = 1024
 _LONGEST_SHOWN = 120
+_LONGEST_SAID = 1500
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
@@ -211,6 +213,9 @@ def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
 
 
 def _complain(what: str, hint: str | None = None) -> None:
+    if len(what) > _LONGEST_SAID:
+        # what was typed may be of any length
+        what = f"{what[: _LONGEST_SAID - 200]} … {what[-150:]}"
     # where nobody can hear it the exit code is all there is
     with contextlib.suppress(OSError):
         print(f"error: {in_quotes(what)}", file=sys.stderr)
@@ -230,14 +235,14 @@ def main(arguments: list[str] | None = None) -> int:
             code = _run(words)
     except KeyboardInterrupt:
         # asked once more, while the answer to the first time was on its way out
-        code = ExitCode.INTERRUPTED
+        code = _interrupted()
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as problem:
         sys.stdout = None
         if not isinstance(problem, BrokenPipeError):
-            _complain(f"cannot write to standard output: {problem.strerror}", "what was measured is kept")
+            _complain(f"cannot write to standard output: {problem.strerror}", _OF_THE_SYSTEM.get(problem.errno or 0))
             code = code or ExitCode.BAD_INPUT
     try:
         sys.stderr.flush()
@@ -303,10 +308,8 @@ def _can_start(count: int) -> bool:
 def _run(words: list[str]) -> int:
     try:
         code = nodewise_command.main(args=words, prog_name="nodewise", standalone_mode=False)
-    except click.exceptions.Abort:
-        return ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _interrupted()
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
@@ -325,8 +328,13 @@ def _run(words: list[str]) -> int:
     except (OSError, MemoryError) as problem:
         return _of_the_system(problem, words)
     except Exception as problem:
-        return ExitCode.INTERRUPTED if _of_an_interrupt(problem) else _defect(problem, words)
+        return _interrupted() if _of_an_interrupt(problem) else _defect(problem, words)
     return code if isinstance(code, int) else 0
+
+
+def _interrupted() -> int:
+    """The exit code that a shell gives what ends by the signal that asked for it: a batch system tells by it who ended a job."""
+    return ExitCode.INTERRUPTED + (asked_to_end_by() or signal.SIGINT) - signal.SIGINT
 
 
 def _trace() -> None:

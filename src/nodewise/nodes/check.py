@@ -101,14 +101,18 @@ def judge(
     notes += _of_whom_is_there(fleet, site, now)
     alone = sum(len(g.members) for g in groups if len(g.members) < FEWEST and g.name not in site.groups)
     if len(everyone) >= FEWEST and alone:
-        notes.append(f"{alone} of {len(everyone)} nodes have fewer than two others of their class to be compared with")
+        have, their = ("has", "its") if alone == 1 else ("have", "their")
+        notes.append(
+            f"{alone} of {len(everyone)} nodes {have} fewer than two others of {their} class to be compared with"
+        )
     notes += [
         f"{g.name} ({len(g.members)} nodes) is {g.lesser_than} with less, and held against itself alone: {g.about}"
         for g in groups
         if g.lesser_than and len(g.members) >= FEWEST
     ]
     if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
-        notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
+        have = "has" if len(missing) == 1 else "have"
+        notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes {have} no earlier snapshot in the history")
     return CheckResult(
         nodes=len(set(fleet.names)),
         rules=len(used) + len(site.wanted),

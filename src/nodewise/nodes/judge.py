@@ -307,7 +307,7 @@ def outlier_findings(
                 yield made(
                     rule,
                     nodes,
-                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes have {'more' if nothing else 'a number'}",
+                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes {'has' if len(found) == 1 else 'have'} {'more' if nothing else 'a number'}",
                     severity=rule.severity if nothing else Severity.NOTE,
                     group=group.name,
                     fact=path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nodewise.base.escaping import one_line
 from nodewise.profile.result import Profiled
@@ -28,6 +29,7 @@ class Part:
 class Change:
     """A function's own part in the earlier profile and in the later one; its name as it is shown."""
 
+    computed: ClassVar[tuple[str, ...]] = ("difference", "sure")
     function: str
     before: Part
     after: Part

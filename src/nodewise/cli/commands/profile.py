@@ -15,7 +15,6 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.foreground import (
-    ended_as_by_a_shell,
     interrupts_are_the_programs,
     output_to_errors,
     start_in_foreground,
@@ -121,7 +120,6 @@ _FOLDER = Path("nodewise-profiles")
 @json_option("the profile", "; what COMMAND prints goes to standard error then")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_context
-@ended_as_by_a_shell
 def command(
     context: click.Context,
     rate: int,
@@ -145,12 +143,13 @@ def command(
     Run COMMAND under Linux perf and report where its time goes: functions and source lines with 95% intervals, threads with how
     long they waited, and a page with a flame graph. The recording is kept.
 
-    Exits as COMMAND does; ended by SIGTERM or SIGHUP with 143 or 129.
+    Exits as COMMAND does.
     """
     from nodewise.api.profile import keep_profile
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
     from nodewise.cli.keeping import hand_out
+    from nodewise.cli.outputs.profile import profile_output
     from nodewise.profile.changes import since
     from nodewise.profile.stacks import collapsed as collapsed_text
     from nodewise.profile.stacks import speedscope as speedscope_text
@@ -193,7 +192,7 @@ def command(
         print(profile_text(result, top, width, changed), file=sys.stderr)
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps(encode(result, report=page), indent=1))
+        print(json.dumps(encode(profile_output(result, changed), report=page), indent=1))
 
     hand_out(folder, write_page, answer, print_json if as_json else None, sys.stderr, _again(folder))
     if result.exit_code and stored is None:

@@ -17,7 +17,7 @@ from nodewise.base.errors import InputError
 from nodewise.cli.asked_nodes import AskedNodes, asked_nodes, nodes_options
 from nodewise.cli.asked_speed import AskedSpeed, asked_speed, speed_options
 from nodewise.cli.help import NODES, OUTPUT, Command, option
-from nodewise.cli.kinds import PATH, TARGET, refuse_ignored
+from nodewise.cli.kinds import PATH, PLACE, refuse_ignored
 
 SECTION = "Nodes"
 
@@ -32,9 +32,9 @@ SECTION = "Nodes"
 @option(
     "-o",
     "--output",
-    type=TARGET,
+    type=PLACE,
     metavar="FILE",
-    help="Write it here, or into this folder under the node's name; of several nodes DIR, with a file for each. [default: standard output]",
+    help="Write it here, or into this folder (DIR/ is made) under the node's name; of several nodes DIR, with a file for each. [default: standard output]",
     group=OUTPUT,
 )
 @option(
@@ -65,7 +65,7 @@ SECTION = "Nodes"
 def command(
     context: click.Context,
     /,
-    output: Path | None,
+    output: str | None,
     root: Path | None,
     node: str | None,
     facts: tuple[str, ...],
@@ -96,7 +96,7 @@ def command(
     speed = asked_speed(context, asked)
     if nodes := asked_nodes(context, asked):
         refuse_ignored(context, "other nodes are asked", ("root", "node", "indent", "framed", "meet"))
-        return _of_nodes(nodes, facts, speed, output)
+        return _of_nodes(nodes, facts, speed, None if output is None or output == "-" else Path(output))
     if speed:
         refuse_ignored(context, "speed is measured on this node", ("root",))
     made = take_snapshot(root or Path("/"), nodewise.__version__, node or _slurm_name(root), own)
@@ -107,10 +107,12 @@ def command(
         for line in framed_lines(made.node, shown):
             # each by a call of its own: what passes it on cuts between calls, if anywhere
             print(line.decode(), end="", flush=True)
-    elif output is None or str(output) == "-":
+    elif output is None or output == "-":
         print(shown)
     else:
-        write_whole(output / f"{made.node}.json" if output.is_dir() else output, shown + "\n")
+        if output.endswith("/"):
+            _make(Path(output))
+        write_whole(Path(output) / f"{made.node}.json" if Path(output).is_dir() else Path(output), shown + "\n")
     return 0
 
 
@@ -120,15 +122,20 @@ def _slurm_name(root: Path | None) -> str | None:
     return name if re.fullmatch(r"[\w.-]{1,64}", name) else None
 
 
-def _of_nodes(nodes: AskedNodes, facts: Sequence[str], speed: AskedSpeed | None, output: Path | None) -> int:
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(
+            f"--output {folder}: {problem.strerror}", "of several nodes, and with / at its end, it is a folder"
+        ) from problem
+
+
+def _of_nodes(nodes: AskedNodes, facts: Sequence[str], speed: AskedSpeed | None, folder: Path | None) -> int:
     from nodewise.base.files import write_whole
 
-    folder = None if output is None or str(output) == "-" else output
     if folder is not None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise InputError(f"--output {folder}: {problem.strerror}", "of several nodes it is a folder") from problem
+        _make(folder)
 
     def kept(node: str, line: str, _reason: str) -> None:
         if folder is None:

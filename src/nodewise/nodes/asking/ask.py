@@ -221,7 +221,7 @@ def _why(said: str, code: int | None, seconds: float, limit_s: float) -> str:
         told = _LATE.sub("", said).strip("; ")
         return f"no answer within {seconds:g} s" + (f": {told}" if told else "")
     if code is None:
-        return f"no answer within {limit_s:g} s" + (f": {said}" if said else "")
+        return f"no answer within {seconds:g} s, nor {limit_s - seconds:g} s later" + (f": {said}" if said else "")
     return said or (
         f"its command ended with exit code {code} and no answer" if code else "its answer did not come whole"
     )

@@ -79,15 +79,19 @@ async def heard(
 
 
 async def _ended(transport: asyncio.SubprocessTransport, running: _Running) -> None:
-    """End a starter that still runs, with all that it started here: srun and mpirun end what they have on nodes when they are asked to."""
+    """End a starter that still runs, with all that it started here: srun and mpirun end what they have on nodes when they are asked to.
+
+    What it has left in its own session ends behind it; ssh's ControlPersist has another one.
+    """
     try:
-        for how, seconds in ((signal.SIGTERM, 3.0), (signal.SIGKILL, None)):
-            if transport.get_returncode() is not None:
-                return
+        if transport.get_returncode() is None:
             with suppress(ProcessLookupError):
-                os.killpg(transport.get_pid(), how)
+                os.killpg(transport.get_pid(), signal.SIGTERM)
             with suppress(TimeoutError):
-                await asyncio.wait_for(running.ended.wait(), seconds)
+                await asyncio.wait_for(running.ended.wait(), 3.0)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+        await running.ended.wait()
     finally:
         # pipes that are held open outlive the loop else
         transport.close()
