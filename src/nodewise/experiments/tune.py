@@ -64,6 +64,8 @@ from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 #: share of what is left then, so that all that is said of them holds together.
 _ALPHA, _FIRST_SHARE = 0.05, 0.9
 _MOST_BLOCKS = 400
+#: Whether another setting overtakes the candidate is asked again after this part more of blocks: the model is fitted anew for it.
+_ASKED_AGAIN = 1 / 4
 #: A plan that was left open is followed by others down to this share of the error rate.
 _LEAST_SHARE = 0.005
 #: A run of the search may take this many times the baseline's time in any case, also where it eats up what the confirmation needs.
@@ -420,6 +422,7 @@ class Tuner:
         judged = self._judged = judged if before is None else before.going_on(looks)
         stopped = "budget"
         expected = self._search.gain(point, self._search.reference)[0]
+        asked_at = 0
         while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
                 break
@@ -440,8 +443,10 @@ class Tuner:
             # what is kept would make the interval narrower only
             if kept and judged.count == blocks and judged.word is Word.FASTER:
                 break
-            if self._is_overtaken(candidate, point, expected, alpha):
-                return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
+            if judged.count >= asked_at * (1 + _ASKED_AGAIN):
+                asked_at = judged.count
+                if self._is_overtaken(candidate, point, expected, alpha):
+                    return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
         won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
             return Compared(FAILED, looked=True)
