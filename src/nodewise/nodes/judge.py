@@ -313,13 +313,14 @@ def outlier_findings(
                     fact=path,
                 )
         scaled = [math.log(v) if log else float(v) for _, v in found]
-        most = bulk(scaled, float(c["step"]), tests)
+        # of what is off by much no number of nodes makes a kind of its own
+        most = bulk(scaled, float(c["step"]), tests, kinds="coarse" not in c)
         if most is None:
             yield from _coarse_findings(rule, fleet, group, path, found)
             continue
         named = {i for x, (i, _) in zip(scaled, found, strict=True) if most.lies_apart(x, side)}
         others = [v for x, (_, v) in zip(scaled, found, strict=True) if most.is_another_kind(x, side)]
-        if others and "coarse" not in c:
+        if others:
             kinds(
                 f"{path} of {len(others)} of the {len(found)} nodes in {group.name} ({shown_value(max(others), path)})"
             )

@@ -12,8 +12,10 @@ from nodewise.profile.perf import event_name
 
 #: `comm pid/tid time: rest`; a name may hold blanks and digits.
 _HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?P<time>\d+\.\d+):\s+(?P<rest>.*)$")
-_FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
-_ALONE = re.compile(r":\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)\s+\((?P<object>.*)\)\s*$")
+#: Names in C++ hold blanks and parentheses (`run<std::function<void (int)> >`), and so may paths; those begin with / or [, or have neither.
+_WHERE = r"(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?(?=\s+\([/[])|.+)\s+\((?P<object>.*)\)\s*$"
+_FRAME = re.compile(r"^\s+" + _WHERE)
+_ALONE = re.compile(r":\s+" + _WHERE)
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\b.*?lost:?\s+(?P<count>\d+)", re.IGNORECASE)
 UNKNOWN = "[unknown]"
 _NOWHERE = "f" * 16

@@ -6,7 +6,8 @@ above): 1.4826 MAD, or where that is more the same of that side's values alone, 
 distribution's. On skewed data one spread for both sides would name sound nodes: of a gamma distribution's tail one in 15 000 is 8 such out.
 The bound is that of a normal distribution at the level that all tests together leave to one, raised for what is not known of the spread in small groups
 (Student's t with the information that a MAD has, 37 % of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier
-is read from the quartile and the outer 3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2).
+is read from the quartile and the outer 3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2); groups
+that are too small to show it are given a logistic distribution's, as temperatures and speeds have.
 What is `SURE` deviations out is always named, but where a tenth of the group or more is out there: such are another kind (busy and idle nodes, say), and
 what is named lies beyond them.
 """
@@ -37,7 +38,9 @@ _NORMAL = NormalDist()
 #: An exponential distribution's long side is 1.8 times as wide as its MAD says; what is wider is no tail.
 _SKEWED = 2.0
 #: A tail that is heavier than normal by its outer 3 % is more so further out, where it is a mixture: noise and something else.
-_FURTHER = 1.5
+_FURTHER = 2.7
+#: How much heavier a tail is taken to be that cannot be seen, by the same exponent: a logistic distribution's. In groups of so many it is seen in part.
+_UNSEEN, _SEEN_FROM = 0.24, 500
 #: The exponent by which a normal distribution's quantiles grow between these two, as a Weibull tail's would.
 _SPAN = math.log(math.log(2 * _OUTER) / math.log(2 * _QUARTILE))
 _NORMAL_GROWTH = math.log(_NORMAL.inv_cdf(1 - _OUTER) / _NORMAL.inv_cdf(1 - _QUARTILE)) / _SPAN
@@ -76,10 +79,10 @@ class Bulk:
         return apart and not self.lies_apart(value, side)
 
 
-def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05) -> Bulk | None:
+def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05, kinds: bool = True) -> Bulk | None:
     """The bulk of a group's values, where `tests` values of all groups and rules share the error `level`; None for fewer than `FEWEST`.
 
-    `step` is the least spread that counts: a resolution, or what nobody cares about.
+    `step` is the least spread that counts: a resolution, or what nobody cares about. `kinds`: a tenth of the group that lies apart is another kind, not a fault.
     """
     if len(values) < FEWEST:
         return None
@@ -90,11 +93,13 @@ def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05) 
     each = level / max(1, tests)
     bound = student_quantile(each, max(1.0, _EFFICIENCY * (len(ordered) - 1)))
     if len(ordered) < _TELLING:
-        return _beyond_other_kinds(ordered, Bulk(centre, below, above, bound, bound))
+        found = Bulk(centre, below, above, bound, bound)
+        return _beyond_other_kinds(ordered, found) if kinds else found
     reach = math.log(each) / math.log(2 * (_QUARTILE if len(ordered) < _TELLING_TENTH else _TENTH))
     high = min(SURE, bound * reach ** _heavier(ordered, centre, 1))
     low = min(SURE, bound * reach ** _heavier(ordered, centre, -1))
-    return _beyond_other_kinds(ordered, Bulk(centre, below, above, low, high))
+    found = Bulk(centre, below, above, low, high)
+    return _beyond_other_kinds(ordered, found) if kinds else found
 
 
 def _spread_of_side(ordered: Sequence[float], centre: float, sign: int, least: float) -> float:
@@ -123,13 +128,14 @@ def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
 
 
 def _heavier(ordered: Sequence[float], centre: float, sign: int) -> float:
-    """By how much the tail's quantiles grow faster than a normal distribution's, as an exponent; 0 for lighter ones and small groups."""
+    """By how much the tail's quantiles grow faster than a normal distribution's, as an exponent; what small groups do not show is taken for a logistic one's."""
+    unseen = _UNSEEN * min(1.0, _SEEN_FROM / len(ordered))
     if len(ordered) < _TELLING_TAIL:
-        return 0.0
+        return unseen
     inner, outer = (_reach(ordered, centre, sign, share) for share in (_QUARTILE, _OUTER))
     if inner <= 0 or outer <= inner:
-        return 0.0
-    return _FURTHER * max(0.0, math.log(outer / inner) / _SPAN - _NORMAL_GROWTH)
+        return unseen
+    return max(unseen, _FURTHER * (math.log(outer / inner) / _SPAN - _NORMAL_GROWTH))
 
 
 def student_quantile(two_sided: float, freedom: float) -> float:
