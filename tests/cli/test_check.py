@@ -198,3 +198,14 @@ def test_junit_and_exit_code_agree(
     done = nodewise_here("check", _save(tmp_path, nodes), "--fail-on", fail_on, "--junit", "j.xml")
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert (done.returncode, int(suite.attrib["failures"])) == (code, failures)
+
+
+@pytest.mark.parametrize("words", [("loop",), ("loop/x",), ("n.json", "--site", "loop"), ("n.json", "--rules", "loop")])
+def test_links_that_lead_round_in_a_circle_are_bad_input(
+    nodewise_here: Command, nodes: list[Node], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "n.json").write_text(json.dumps(nodes[0]))
+    (tmp_path / "loop").symlink_to(tmp_path / "round")
+    (tmp_path / "round").symlink_to(tmp_path / "loop")
+    done = nodewise_here("check", *(str(tmp_path / w) if not w.startswith("-") else w for w in words))
+    assert done.returncode == 2 and "defect" not in done.stderr and str(tmp_path) in done.stderr, done.stderr

@@ -101,7 +101,7 @@ def test_a_program_that_ends_with_its_recording_has_the_exit_code_of_how_it_died
     done = nodewise(
         "profile", "--max-size", "100kB", "--rate", "999", "--out", str(tmp_path / "p"), "--", "sh", "-c", loop
     )
-    assert done.returncode == 143 and "the exit code is 143" in done.stderr.replace("\n", " "), done.stderr
+    assert done.returncode == 143 and "the exit code is 143" in " ".join(done.stderr.split()), done.stderr
     assert "perf ended the program when the recording had reached" in done.stderr
     ended = nodewise("profile", "--max-size", "10MB", "--out", str(tmp_path / "q"), "--", "sh", "-c", "kill -TERM $$")
     assert ended.returncode == 143

@@ -212,7 +212,7 @@ REASONS = {
     "n4": "not found",
     "n5": "no answer within 6 s",
     "n6": "its answer did not come whole",
-    "n7": "Killed|137",
+    "n7": "was killed: no answer within 6 s|Killed",
 }
 
 

@@ -66,6 +66,10 @@ def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
             'line 2, column 1: gpu: names of nodes are needed, such as "n[001-128]"\n\nhint: a name with points is written in quotes',
         ),
         ("[severity]\ndesired.x = 'note'\n", "line 2, column 1: no such rule: 'desired'"),
+        (
+            "[groups]\na = 'n[1-6]'\nb = 'n[5-9]'\n",
+            "line 3, column 1: n5 is in two groups: a and b\n\nhint: each node is compared within one group",
+        ),
         ("[groups.gpu]\na = 'n1'\n", "line 1, column 1: gpu: names of nodes"),
         ("[[desired]]\nfact = 'memory.total'\nis.x = 1\n", "line 3, column 1: is: a text, a number"),
         (

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import sqlite3
 import struct
+from collections import namedtuple
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.frequencies import read_frequency_control
-from nodewise.nodes.reading.mounts import shown_options, shown_place
+from nodewise.nodes.reading.mounts import _sizes, shown_options, shown_place
 from nodewise.nodes.reading.reader import Reader
 from nodewise.nodes.reading.software import read_software
 from nodewise.nodes.reading.system import read_options
@@ -242,3 +243,53 @@ def test_a_root_that_is_none_and_other_records_are_refused(tmp_path: Path) -> No
     ):
         with pytest.raises(ShapeError, match=words):
             snapshot_from_json(data)
+
+
+def test_what_is_counted_of_many_is_the_right_one_of_them(tmp_path: Path) -> None:
+    files = dict(systems.cluster_node())
+    cpu = "sys/devices/system/cpu"
+    # two threads of one core, and a core whose second thread is off
+    files |= {f"{cpu}/online": "0-2", f"{cpu}/present": "0-3", "proc/self/mounts": ""}
+    for number, (core, threads) in enumerate([(0, "0,2"), (1, "1"), (0, "0,2")]):
+        files[f"{cpu}/cpu{number}/topology/physical_package_id"] = "0"
+        files[f"{cpu}/cpu{number}/topology/core_id"] = str(core)
+        files[f"{cpu}/cpu{number}/topology/thread_siblings_list"] = threads
+    chip = "sys/class/hwmon/hwmon9"
+    files |= {f"{chip}/name": "board", f"{chip}/fan1_input": "900", f"{chip}/fan2_input": "4000"}
+    files |= {f"{chip}/power1_average": "200000000", f"{chip}/power1_input": "350000000"}
+    errors = "sys/class/net/net9"
+    files |= {f"{errors}/device/x": "", f"{errors}/speed": "0", f"{errors}/statistics/rx_errors": "3"}
+    made = take_snapshot(write(tmp_path, files), "0", node="n")
+    assert (made.processor.cores, made.processor.threads_per_core) == (2, 2)
+    assert made.sensors.fans is not None and made.sensors.watts is not None
+    assert (made.sensors.fans["board 0"], made.sensors.watts["board 0"]) == (900, 200.0)
+    assert made.network is not None
+    # one of the counters is not there, and a link that is down has no speed
+    assert (made.network["net9"].errors, made.network["net9"].speed) == (None, None)
+
+
+def test_errors_with_a_wrong_checksum_are_counted_once(tmp_path: Path) -> None:
+    at = "sys/class/net/net9"
+    counts = {"rx_errors": "60", "tx_errors": "1", "rx_crc_errors": "60"}
+    files = {f"{at}/statistics/{name}": count for name, count in counts.items()}
+    made = take_snapshot(write(tmp_path, {**systems.cluster_node(), f"{at}/device/x": "", **files}), "0", node="n")
+    assert made.network is not None and made.network["net9"].errors == 61
+
+
+def test_the_clock_and_the_room_are_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        @staticmethod
+        def adjtimex(state: Any) -> int:
+            state._obj.status, state._obj.offset, state._obj.maxerror = Clock.status, 2000, 3000
+            return 0
+
+    monkeypatch.setattr("nodewise.nodes.reading.system.ctypes.CDLL", lambda *_, **__: Clock)
+    for status, offset in ((0x2001, 2e-6), (0x0001, 2e-3)):
+        Clock.status = status
+        time = take_snapshot(Path("/"), "0").time
+        assert (time.offset_s, time.error_s, time.synchronised) == (pytest.approx(offset), pytest.approx(3e-3), True)
+    room = namedtuple("room", "f_bavail f_bfree f_blocks f_frsize f_favail f_ffree f_files")
+    monkeypatch.setattr("nodewise.nodes.reading.mounts.os.statvfs", lambda _: room(10, 15, 100, 4096, 3, 4, 10))
+    found = _sizes(["/x"])
+    # what is kept for root is not free for jobs
+    assert found == {"/x": (409600, 0.1, 0.3)}

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from random import Random
 
-from nodewise.profile.result import calling_count, function_shares, line_shares, thread_shares, waiting_shares
-from nodewise.profile.samples import Life, Recorded, Taken
+from nodewise.profile.result import (
+    calling_count,
+    function_shares,
+    line_shares,
+    spinning_share,
+    thread_shares,
+    waiting_shares,
+)
+from nodewise.profile.samples import Frame, Life, Recorded, Taken
 from nodewise.report.pages.profile import profile_page
 from nodewise.report.text.profile import profile_text
 from tests.profile.profiles import profiled, taken
@@ -39,3 +46,30 @@ def test_what_has_the_same_share_is_in_the_order_of_names() -> None:
         tids = Random(seed).sample(range(1, 5), 4)
         threads = Recorded([], {(1, tid): Life("app", 0.0, 1.0) for tid in tids})
         assert [one.tid for one in thread_shares({0: threads})] == [1, 2, 3, 4]
+
+
+def test_a_threads_share_is_of_all_ranks_work() -> None:
+    def rank(samples: int) -> Recorded:
+        return Recorded([Taken(1, 1, float(i), ()) for i in range(samples)], {(1, 1): Life("app", 0.0, 1.0)})
+
+    assert [t.share for t in thread_shares({0: rank(30), 1: rank(10)})] == [0.75, 0.25]
+
+
+def test_who_waits_is_named_with_the_caller_outside_of_the_c_library() -> None:
+    chain = (
+        Frame("schedule", "[kernel.kallsyms]", 1),
+        Frame("futex_wait", "/lib/libc.so.6", 2),
+        Frame("pthread_cond_wait", "/lib/libc.so.6", 3),
+        Frame("take_work", "/app", 4),
+        Frame("main", "/app", 5),
+    )
+    [found] = waiting_shares([Taken(1, 1, 0.0, chain, 0.5)])
+    assert (found.function, found.caller) == ("futex_wait", "take_work")
+
+
+def test_spinning_is_seen_below_what_it_calls() -> None:
+    within = [Frame("do_spin", "/app", 1), Frame("gomp_barrier_wait", "libgomp.so.1", 2), Frame("main", "/app", 3)]
+    chain = (Frame("cpu_relax", "/app", 0), *within)
+    assert spinning_share([Taken(1, 1, 0.0, chain), Taken(1, 1, 0.1, tuple(within[-1:]))]) == 0.5
+    # and no deeper
+    assert spinning_share([Taken(1, 1, 0.0, (Frame("f", "/app", 9),) * 4 + chain)]) == 0.0

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What perf prints, read: samples, chains, switches, what was lost."""
 
+import pytest
+
 from nodewise.profile.samples import Frame, read_samples
 
 SAID = """
@@ -74,3 +76,23 @@ deep 100/100 10.000000: cpu-clock/freq=99/:
 """
     [taken] = read_samples(said.splitlines()).samples
     assert [frame.object for frame in taken.chain] == ["/tmp/deep"]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "file"),
+    [
+        ("run<std::function<void (int)> >", "/app"),
+        ("std::_Function_handler<double (double), main::{lambda(double)#2}>::_M_invoke", "/opt/my app (2)/run"),
+        ("<alloc::vec::Vec<T> as core::fmt::Debug>::fmt", "/app"),
+        ("main.(*Tree).Insert", "/go/app (deleted)"),
+        ("void f<int [3]>(int (&) [3])", "/app"),
+        ("[unknown]", "[unknown]"),
+        ("bpf_prog_a1 (x)", "bpf_prog_a1"),
+    ],
+)
+def test_names_with_blanks_and_parentheses_are_whole(symbol: str, file: str) -> None:
+    chained = f"app 7/7 1.0: cpu-clock:uH:\n\t 55d0 {symbol} ({file})\n"
+    alone = f"app 7/7 1.0: cpu-clock:uH:  55d0 {symbol} ({file})\n"
+    for said in (chained, alone):
+        [taken] = read_samples(said.splitlines()).samples
+        assert taken.chain == (Frame(symbol, file, 0x55D0),)

@@ -121,6 +121,10 @@ def asked_speed(context: click.Context, values: Mapping[str, Any], site: SpeedSi
     if given["allow"] is not None:
         parse_processors(given["allow"])
     # studies bring half of nodewise, and a check without them is to be quick
-    from nodewise.api.speed import speed_tests
+    from nodewise.api.speed import PING, speed_tests
 
-    return AskedSpeed(speed_tests(values["speed"]), **given, meet=values.get("meet"))
+    tests, meet = speed_tests(values["speed"]), values.get("meet")
+    if values["speed"] == "all" and meet is None and values["hosts"] is None and values["hostfile"] is None:
+        # of one node there are no pairs
+        tests = tuple(t for t in tests if t != PING)
+    return AskedSpeed(tests, **given, meet=meet)

@@ -328,6 +328,10 @@ def _run(words: list[str]) -> int:
     except (OSError, MemoryError) as problem:
         return _of_the_system(problem, words)
     except Exception as problem:
+        if isinstance(problem, RuntimeError) and str(problem).startswith("Symlink loop from "):
+            # before Python 3.13 paths have an error of their own for it
+            name = str(problem).removeprefix("Symlink loop from ").strip("'")
+            return _of_the_system(OSError(errno.ELOOP, os.strerror(errno.ELOOP), name), words)
         return _interrupted() if _of_an_interrupt(problem) else _defect(problem, words)
     return code if isinstance(code, int) else 0
 

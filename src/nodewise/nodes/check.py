@@ -199,7 +199,7 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float,
             f"{len(missing)} of {len(wanted if site.expected else wanted | set(fleet.names))} nodes gave no answer: {{nodes}}",
             "Nothing is known of them.",
             "Look whether they are up and nodewise is installed there.",
-            _reasons(fleet, missing),
+            _each_once(fleet.silent, missing),
         )
     counts = Counter(fleet.names)
     for name in sorted(n for n, c in counts.items() if c > 1):
@@ -213,6 +213,17 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float,
             "Give each node its own name, or leave old snapshots out.",
             where,
         )
+    for test, reasons in sorted(fleet.unmeasured.items()):
+        for missing in _parts("not-measured", sorted(reasons), known):
+            yield about_nodes(
+                "not-measured",
+                Severity.NOISY,
+                missing,
+                f"{test} was not measured on {len(missing)} of {len(counts)} nodes: {{nodes}}",
+                "How fast they are is not known; a slow node may be one of them.",
+                "Measure again where nothing else runs; a node that is never measured in that time is slow.",
+                _each_once(reasons, missing),
+            )
     if not fleet.taken:
         return
     taken = {i: fleet.taken[i] for i in fleet.last_places()}
@@ -243,11 +254,11 @@ def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float,
             )
 
 
-def _reasons(fleet: Fleet, nodes: Iterable[str]) -> list[str]:
-    """Why nodes that were asked gave no answer, each reason once."""
+def _each_once(reasons: Mapping[str, str], nodes: Iterable[str]) -> list[str]:
+    """The reasons of nodes, each once with those that it is of."""
     by_reason: dict[str, list[str]] = {}
     for node in nodes:
-        if reason := fleet.silent.get(node):
+        if reason := reasons.get(node):
             by_reason.setdefault(reason, []).append(node)
     return [f"{fold(which)}: {reason}" for reason, which in by_reason.items()]
 

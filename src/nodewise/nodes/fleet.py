@@ -40,6 +40,8 @@ class Fleet:
     unreadable_count: int = 0
     #: Nodes that were asked and gave no answer, with the reasons.
     silent: dict[str, str] = field(default_factory=dict)
+    #: By test of speed the nodes that were to be measured by it and were not, with the reasons.
+    unmeasured: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.columns = {path: [] for path in self.paths}
@@ -58,6 +60,9 @@ class Fleet:
         self.names.append(data["node"])
         self.origins.append(origin)
         self.taken.append(data["taken"])
+        for fact, reason in data["absent"].items():
+            if fact.startswith("speed."):
+                self.unmeasured.setdefault(fact.removeprefix("speed."), {})[data["node"]] = str(reason)
         for name, getters, keepers, recent in self._parts:
             part = data.get(name)
             values = recent.find(part)

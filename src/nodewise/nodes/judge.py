@@ -33,7 +33,8 @@ _SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
 def shown_value(value: Value, path: str = "") -> str:
     """A value in a sentence."""
     if value is None:
-        return "null"
+        # of a module that is loaded the version is the fact
+        return "no version" if path.startswith("kernel.modules.") else "null"
     if isinstance(value, tuple) and len(value) == 2 and path.startswith("limits.ulimits"):
         soft, hard = ("unlimited" if v is None else str(v) for v in value)
         return soft if soft == hard else f"{soft}, hard limit {hard}"

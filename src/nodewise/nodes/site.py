@@ -19,7 +19,7 @@ from nodewise.quiet.finding import Severity
 
 _TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule", "speed")
 #: Findings that are about the snapshots themselves.
-BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "suppression-ended")
+BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "not-measured", "suppression-ended")
 #: Those of no single node.
 _OF_NO_NODE = ("unreadable",)
 _NO_MAJORITY = "that there is no majority is a note of the rule itself: name that"
@@ -78,6 +78,17 @@ def read_site(path: Path, rules: Iterable[Rule]) -> Site:
         name: frozenset(_nodes(document, value, "groups", 0, name))
         for name, value in _table(document, "groups").items()
     }
+    of: dict[str, str] = {}
+    for name, members in groups.items():
+        if twice := sorted(of.keys() & members):
+            raise document.wrong(
+                f"{twice[0]} is in two groups: {of[twice[0]]} and {name}",
+                "groups",
+                0,
+                name,
+                "each node is compared within one group; [[desired]] may name several groups",
+            )
+        of |= dict.fromkeys(members, name)
     wanted = tuple(_wanted(document, i, t, groups, by_path) for i, t in enumerate(_tables(document, "desired")))
     ids = {r.id for r in (*rules, *own, *(w for w, _ in wanted))} | set(BUILT_IN)
     nodes = _table(document, "nodes")

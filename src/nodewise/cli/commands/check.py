@@ -225,16 +225,13 @@ def _this_node(
 
 
 def _speeds(data: dict[str, Any]) -> Iterator[str]:
-    """What was measured here: rates with their intervals, and how many of the runs other load had disturbed; and why something was not."""
+    """What was measured here: rates with their intervals, and how many of the runs other load had disturbed."""
     for name, one in data["speed"].items():
         if one["rate"] is not None:
             low, high = one["low"], one["high"]
             interval = "" if low is None or high is None else f" ({low:.4g}–{high:.4g})"
             disturbed = f", {one['disturbed']} of them beside other load" if one["disturbed"] else ""
             yield f"{name}: {one['rate']:.4g} {one['unit']}{interval}, {one['runs']} runs{disturbed}"
-    for fact, reason in data["absent"].items():
-        if fact.startswith("speed."):
-            yield f"{fact.removeprefix('speed.')}: not measured: {reason}"
 
 
 def _write(result: CheckResult, junit: Path | None, html: Path | None, failing: Sequence[Severity]) -> None:

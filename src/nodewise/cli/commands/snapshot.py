@@ -101,6 +101,10 @@ def command(
         refuse_ignored(context, "speed is measured on this node", ("root",))
     made = take_snapshot(root or Path("/"), nodewise.__version__, node or _slurm_name(root), own)
     made = speed.measured(made) if speed else made
+    if not framed:
+        for fact, reason in made.absent.items():
+            if fact.startswith("speed."):
+                print(f"note      {fact.removeprefix('speed.')}: not measured: {reason}", file=sys.stderr)
     shown = json.dumps(made.to_json(), indent=1 if indent else None, separators=None if indent else (",", ":"))
     if framed:
         refuse_ignored(context, "its lines go to standard output", ("output", "indent"))

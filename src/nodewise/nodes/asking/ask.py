@@ -42,8 +42,8 @@ _TASK = re.compile(r"(\d{1,6}): (.*)")
 _BROKEN = "nw1 "
 #: States in which Slurm starts nothing on a node (sinfo(1), NODE STATE CODES); a star is one that does not answer it.
 _GONE = re.compile(r".*\*|(down|drain|fail|unk|no_resp|pow|futr|inval|boot|err).*", re.IGNORECASE)
-#: How timeout(1) ends where it has ended a command.
-_TIMED_OUT = 124
+#: How timeout(1) ends where it has ended a command, and where that took a SIGKILL.
+_TIMED_OUT, _KILLED = 124, 137
 _LATE = re.compile(rf"exited with (exit code )?{_TIMED_OUT}\b|command timeout", re.IGNORECASE)
 
 
@@ -220,6 +220,8 @@ def _why(said: str, code: int | None, seconds: float, limit_s: float) -> str:
     if code == _TIMED_OUT or _LATE.search(said):
         told = _LATE.sub("", said).strip("; ")
         return f"no answer within {seconds:g} s" + (f": {told}" if told else "")
+    if code == _KILLED:
+        return f"its command was killed: no answer within {seconds:g} s, or too little memory there"
     if code is None:
         return f"no answer within {seconds:g} s, nor {limit_s - seconds:g} s later" + (f": {said}" if said else "")
     return said or (
