@@ -89,6 +89,9 @@ def _find(node: Node, path: str, rng: random.Random) -> tuple[Any, str, str] | N
 
 
 def _other(value: Any) -> Any:
+    """Another value of the same kind. Raises ValueError for a null: of what kind the fact is its fleets do not say."""
+    if value is None:
+        raise ValueError("the fleets of benchmarks/_check lack this fact: add it there, or a value to _BROKEN")
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
@@ -102,7 +105,7 @@ def _other(value: Any) -> Any:
         return value[:-1] if len(value) > 1 else [*value, "sync" if isinstance(value[0], str) else 5]
     if isinstance(value, dict):
         return dict(list(value.items())[:-1]) if len(value) > 1 else {k: _other(v) for k, v in value.items()}
-    return "there"
+    raise ValueError(f"a value of a kind that is not known: {value!r}")
 
 
 def plant(nodes: list[Node], rules: Mapping[str, Rule], class_of: Mapping[str, str], seed: int) -> Planted:

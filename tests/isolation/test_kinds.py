@@ -47,7 +47,7 @@ def test_an_oci_runtime_gets_a_bundle_with_a_root_that_is_read_only(name: str) -
     start = _start(name, way="ptrace")
     assert start.scratch and start.config is not None
     assert start.words[0] == "/usr/bin/RUNTIME" and start.words[-4:] == ("run", "--bundle", "{scratch}", "{id}")
-    assert start.config["root"]["path"] == "rootfs"
+    assert start.config["root"]["path"] == "rootfs" and start.config["process"]["noNewPrivileges"] is True
     kinds = [one["type"] for one in start.config["linux"]["namespaces"]]
     assert {"pid", "ipc", "uts", "mount", "network"} == set(kinds)
     shared = _start(name, way="ptrace", network=True).config

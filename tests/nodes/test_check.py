@@ -130,7 +130,12 @@ def test_one_fault_is_said_with_its_peers(
 @pytest.mark.parametrize(
     ("path", "value", "rule", "words"),
     [
-        ("kernel|modules|nfs", KeyError, "modules", "kernel.modules.nfs: not there, where 35 of 36 nodes have no version"),
+        (
+            "kernel|modules|nfs",
+            KeyError,
+            "modules",
+            "kernel.modules.nfs: not there, where 35 of 36 nodes have no version",
+        ),
         (
             "kernel|options|acpi_osi",
             None,
