@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.base.processors import parse_processors
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.frequencies import read_frequency_control
+from nodewise.machine.surroundings import Surroundings, read_surroundings
 from nodewise.nodes.reading.mounts import _sizes, shown_options, shown_place
 from nodewise.nodes.reading.reader import Reader
 from nodewise.nodes.reading.software import read_software
@@ -293,3 +295,16 @@ def test_the_clock_and_the_room_are_what_the_system_says(monkeypatch: pytest.Mon
     found = _sizes(["/x"])
     # what is kept for root is not free for jobs
     assert found == {"/x": (409600, 0.1, 0.3)}
+
+
+def test_it_is_of_the_whole_node_wherever_the_process_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def read(root: Path, processors: tuple[int, ...]) -> Surroundings:
+        seen.append(processors)
+        return read_surroundings(root, processors)
+
+    monkeypatch.setattr("nodewise.nodes.take.read_surroundings", read)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    take_snapshot(Path("/"), "0")
+    assert seen == [parse_processors(Path("/sys/devices/system/cpu/online").read_text().strip())]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -53,8 +52,10 @@ def take_snapshot(
     name = node or host_name(r)
     if not name:
         raise InputError(f"{root}: the system does not say its name", "give one: --node NAME")
-    s = read_surroundings(root, tuple(sorted(os.sched_getaffinity(0))) if r.live else online_of(root))
-    processor = read_processors(r, online_of(root))
+    # of the whole node, wherever this process is bound to
+    online = online_of(root)
+    s = read_surroundings(root, online)
+    processor = read_processors(r, online)
     for fact, reason in _SEVERAL.items():
         r.lack(fact, reason)
     return _possible(
