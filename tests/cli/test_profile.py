@@ -61,6 +61,15 @@ def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path,
     same = {c["function"]: c for c in since["changes"]}
     assert same["half"]["difference"] == 0 and same["half"]["before"] == same["half"]["after"]
     assert not any(c["sure"] for c in since["changes"])
+    # what it was made of is beside it, and read once the program is another one
+    kept = work.read_bytes()
+    work.unlink()
+    try:
+        later = nodewise("profile", "--read", str(out), "--json")
+    finally:
+        work.write_bytes(kept)
+        work.chmod(0o755)
+    assert {f["function"] for f in json.loads(later.stdout)["functions"]} == set(found)
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")

@@ -214,3 +214,24 @@ def test_the_axis_is_the_plain_process_and_what_works_here(monkeypatch: pytest.M
 
 def test_plain_processes_have_nothing_to_try() -> None:
     assert kind_of("process").start is None
+
+
+def test_answers_are_read_from_a_file_only_and_the_newest_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache/nodewise"
+    folder.mkdir(parents=True)
+    # who opens a pipe waits for ever for who writes to it
+    os.mkfifo(folder / "isolation.json")
+    assert known(_kind(tmp_path, 'exec "$@"'), Way("")).works
+    (folder / "isolation.json").unlink()
+    for number in range(probing._MOST_KEPT + 3):
+        monkeypatch.setenv("NODEWISE_GUEST_KERNEL", f"/boot/{number}")
+        known(_kind(tmp_path, 'exec "$@"'), Way(""))
+    [kept] = json.loads((folder / "isolation.json").read_text()).values()
+    states = [json.dumps(one["state"]) for one in kept]
+    assert len(states) == probing._MOST_KEPT == len(set(states))
+    monkeypatch.setenv("NODEWISE_GUEST_KERNEL", "/boot/another")
+    known(_kind(tmp_path, "echo no; exit 1"), Way(""))
+    [later] = json.loads((folder / "isolation.json").read_text()).values()
+    assert not later[0]["works"] and [json.dumps(one["state"]) for one in later[1:]] == states[:-1]

@@ -56,6 +56,8 @@ def test_a_folder_without_mmap_is_named(built: Path, tmp_path: Path, monkeypatch
 
     root = _root(tmp_path)
     assert traps(built / "plain", tmp_path, {}, ["plain"], root=root) == []
+    # one that is still to be made is on the filesystem of what it will be in
+    assert traps(built / "plain", tmp_path / "new/one", {}, ["plain"], root=root) == []
     monkeypatch.setattr(module.mmap, "mmap", refused)
     monkeypatch.setattr(module, "read_sections", lambda _: [".symtab", ".dynsym"])
     [said] = traps(built / "plain", tmp_path, {}, ["plain"], root=root)

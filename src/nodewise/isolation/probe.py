@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nodewise.base.bounded_json import parse_json
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.cache import cache_folder
 from nodewise.base.errors import NodewiseError, UnavailableError
 from nodewise.base.files import write_whole
@@ -137,7 +137,7 @@ def known(kind: Kind, way: Way, ask: Callable[[Kind, Way], Answer] = probe) -> A
 
 def _read() -> dict[str, object]:
     with suppress(OSError, RuntimeError, ValueError, NodewiseError):
-        data = parse_json((cache_folder() / _KEPT).read_text())
+        data = parse_json(read_bounded(cache_folder() / _KEPT))
         if isinstance(data, dict):
             return data
     return {}

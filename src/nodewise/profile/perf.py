@@ -143,7 +143,17 @@ class Recording:
         # of a chain of one perf says where it lies in its file, which lines are found by, and of no chain only where it was in memory
         alone = ",call-graph=fp,max-stack=1" if self.chains == "none" else ""
         event = f"{name}/freq={self.rate}{alone}/{privileges}"
-        words = [self.perf.path, "record", "-q", "-o", str(self.into), "-e", event]
+        words = [
+            self.perf.path,
+            "--buildid-dir",
+            str(builds_beside(self.into)),
+            "record",
+            "-q",
+            "-o",
+            str(self.into),
+            "-e",
+            event,
+        ]
         # switches say for how long a thread waited, and need no rights
         return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 
@@ -168,10 +178,17 @@ def _plain() -> dict[str, str]:
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 
 
+def builds_beside(recorded: Path) -> Path:
+    """Where perf keeps the programs and libraries of a recording, by which it is read once they were built anew; by itself it would keep them in the user's home, for ever."""
+    return recorded.parent / "builds"
+
+
 def script_lines(perf: str, recorded: Path) -> Iterator[str]:
     """The lines that `perf script` prints of a recording, switches among them. Raises ProgramError where it cannot be read."""
+    builds = builds_beside(recorded)
     words = [
         perf,
+        *(["--buildid-dir", str(builds)] if builds.is_dir() else []),
         "script",
         "-i",
         str(recorded),

@@ -45,7 +45,8 @@ def traps(
     found += _of_compilers(command)
     if preloads := environment.get("LD_PRELOAD", "").strip():
         found.append(f"other libraries are preloaded and are part of what is seen: {preloads}")
-    if not _can_map(folder):
+    # one that is made for it is on the filesystem of what it is made in
+    if not _can_map(next((p for p in (folder, *folder.parents) if p.is_dir()), folder)):
         found.append(
             f"files in {folder} cannot be mapped into memory, which perf needs to read them: choose another with --out"
         )
