@@ -131,6 +131,8 @@ def command(
     wanted = read_site(site, given.values()) if site else Site()
     rules = joined(given.values(), wanted.rules)
     if list_rules:
+        nothing = ("snapshots", "as_json", "junit", "html", "everything", "hosts", "hostfile", "speed", "history")
+        refuse_ignored(context, "--list-rules prints a table", nothing)
         print("\n".join(f"{r.id:<28}{r.kind:<10}{r.severity!s:<7}{', '.join(r.reads)}" for r in rules.values()))
         return 0
     if snapshots.count(_STDIN) > 1:
