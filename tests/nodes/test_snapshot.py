@@ -172,6 +172,8 @@ def test_values_of_options_that_may_be_private_are_left_out() -> None:
 
 def test_a_mount_says_neither_who_nor_where_from() -> None:
     assert shown_place("/run/user/1000/doc") == "/run/user/*/doc"
+    assert shown_place("/scratch/alice", "rw,nosuid,user=alice") == "/scratch/*"
+    assert shown_place("/data/proj_alice/malice", "rw,username=alice") == "/data/proj_*/malice"
     assert shown_place(r"/mnt/my\040disk") == "/mnt/my disk"
     assert shown_options("rw,uid=1000,addr=10.0.0.1,password=x,vers=4.2") == ("rw", "vers=4.2")
 

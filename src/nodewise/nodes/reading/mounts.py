@@ -136,10 +136,16 @@ _MOST = 64
 _PATIENCE_S = 0.5
 
 
-def shown_place(place: str) -> str:
-    """Where it is mounted, with the names of users as `*`."""
+#: By which options a mount says for whom it is.
+_FOR = re.compile(r"(?:^|,)user(?:name)?=([\w.-]{2,60})")
+
+
+def shown_place(place: str, options: str = "") -> str:
+    """Where it is mounted, with the names of users as `*`: those below their folders, and whom its options name."""
     # the kernel writes blanks as \040
     plain = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), place)
+    for user in _FOR.findall(options):
+        plain = re.sub(rf"(?<![A-Za-z0-9]){re.escape(user)}(?![A-Za-z0-9])", "*", plain)
     return _ADDRESS.sub("*", _OF_SERVERS.sub("/net/*", _OF_USERS.sub(r"\1/*", plain)))[:LONGEST]
 
 
@@ -170,17 +176,21 @@ def read_mounts(r: Reader) -> dict[str, Mount] | None:
         ):
             entries[words[1]] = words
     passing = {p for p in entries if any(p == a or p.startswith(f"{a}/") for a in automounted)}
+
+    def where(place: str) -> str:
+        return shown_place(place, entries[place][3])
+
     # those that are compared first, and one of those that are shown alike
-    ordered = sorted(entries, key=lambda p: (p in passing, shown_place(p) != re.sub(r"\\040", " ", p)))
-    places = {shown_place(p): p for p in reversed(ordered)}
-    kept = set([p for p in ordered if places[shown_place(p)] == p][:_MOST])
+    ordered = sorted(entries, key=lambda p: (p in passing, where(p) != re.sub(r"\\040", " ", p)))
+    places = {where(p): p for p in reversed(ordered)}
+    kept = set([p for p in ordered if places[where(p)] == p][:_MOST])
     if len(kept) < len(places):
         r.lack("mounts.*", f"{_MOST} of {len(places)} are kept")
     chosen = {p: words for p, words in entries.items() if p in kept}
     sizes = _sizes(list(chosen)) if r.live else {}
     found = {}
     for place, words in chosen.items():
-        shown = shown_place(place)
+        shown = where(place)
         size = sizes.get(place)
         made = Mount(
             words[2][:40], shown_options(words[3], words[2]), None if not r.live else size is not None, None, None, None
