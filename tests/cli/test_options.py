@@ -368,6 +368,7 @@ def test_a_limit_is_named_and_its_unit_may_be_small(capfd: pytest.CaptureFixture
 
 def test_a_study_that_is_typed_as_a_command_is_meant(capfd: pytest.CaptureFixture[str]) -> None:
     assert "no such command: latency; did you mean `nodewise study latency`?" in _said(["latency"], capfd)
+    assert "unknown study: 'governors'; did you mean `nodewise governors`?" in _said(["study", "governors"], capfd)
 
 
 def test_figures_make_no_directories_above_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

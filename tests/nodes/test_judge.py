@@ -384,3 +384,11 @@ def test_interfaces_that_are_called_by_their_address_are_numbered() -> None:
 
 def test_options_that_are_addresses_are_left_out() -> None:
     assert read_options("quiet 10.11.12.13 nohz_full=2-N ip=10.0.0.1") == {"quiet": "", "nohz_full": "2-N", "ip": None}
+
+
+def test_what_a_site_adds_is_one_only_where_it_is_the_same_kind(own: dict[str, Rule], sound: list[Node]) -> None:
+    nodes = [{**n, "own": {"ok": True if i else 1}} for i, n in enumerate(sound[:6])]
+    rule = Rule("own-ok", "uniform", ("own.ok",), Severity.WRONG, "why", "do", "", {})
+    [found] = [f for f in _judge(nodes, {"own-ok": rule}).findings if f.finding.name == "own-ok"]
+    assert found.nodes == (nodes[0]["node"],)
+    assert found.finding.summary == "own.ok: 1, where 5 of 6 nodes have true"

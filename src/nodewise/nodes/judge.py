@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -30,8 +31,17 @@ _WANTED = {"is": "", "one_of": "one of ", "least": "at least ", "most": "at most
 _SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
 
 
+class _Flag(Enum):
+    """A fact that is true or false, as another value than the numbers that it equals."""
+
+    YES = "true"
+    NO = "false"
+
+
 def shown_value(value: Value, path: str = "") -> str:
     """A value in a sentence."""
+    if isinstance(value, _Flag):
+        return value.value
     if value is None:
         # of a module that is loaded the version is the fact
         return "no version" if path.startswith("kernel.modules.") else "null"
@@ -136,6 +146,9 @@ def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFin
             members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
             values = [v for v in values if v is not MISSING]
         values = [part(v) for v in values] if part else values
+        if rule.path.startswith("own."):
+            # what a site adds may be of any kind, and true equals one
+            values = [_Flag(str(v).lower()) if isinstance(v, bool) else v for v in values]
         if share := rule.condition.get("within"):
             values = _alike(values, share)
         counts = Counter(values)

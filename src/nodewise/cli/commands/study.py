@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -152,8 +153,10 @@ def command(
         refuse_ignored(context, "without a NAME the studies are listed", but=("as_json",))
         _list(as_json)
         return
-    from nodewise.studies.discovery import find_study
+    from nodewise.studies.discovery import find_study, study_names
 
+    if name.isidentifier() and name not in study_names() and find_spec(f"nodewise.cli.commands.{name}"):
+        raise InputError(f"unknown study: {name!r}; did you mean `nodewise {name}`?", f"nodewise {name} --help")
     found = find_study(name)
     if any(word.split("=")[0] == _SWEEP for word in knob_words):
         raise InputError(
