@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.api.stored_profile import _why_cut
-from nodewise.base.errors import StoreError
+from nodewise.base.errors import ProgramError, StoreError
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
 from tests.started import started
@@ -204,6 +204,72 @@ def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code:
     assert child.returncode == code and b"interrupted" in said, said
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_what_a_killed_perf_ran_is_ended_and_said_so(nodewise: Command, tmp_path: Path) -> None:
+    """The folder can be used again at once."""
+    need_perf()
+    below = f"echo $$ $PPID >{tmp_path}/pid; while :; do :; done"
+    words = [sys.executable, "-m", "nodewise", "profile", "--out", "x", "--", "sh", "-c", below]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        until = time.monotonic() + 60
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+            assert child.poll() is None and time.monotonic() < until
+            time.sleep(0.02)
+        program, perf = map(int, (tmp_path / "pid").read_text().split())
+        os.kill(perf, signal.SIGKILL)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == 2 and "perf was ended by SIGKILL in the middle of recording" in said, said
+    with pytest.raises(ProcessLookupError):
+        os.kill(program, 0)
+    assert not (tmp_path / "x/profile.json").exists() and not (tmp_path / "x/perf.data").exists()
+    again = nodewise("profile", "--out", str(tmp_path / "x"), "--", "sh", "-c", "kill -KILL $$")
+    # the program's own end by that signal is no end of perf
+    assert again.returncode == 137 and "perf was ended" not in again.stderr, again.stderr
+    assert (tmp_path / "x/profile.json").exists()
+
+
+def test_what_cannot_be_read_has_no_profile_beside_it(
+    nodewise_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_perf()
+
+    def broken(*_: object) -> None:
+        raise ProgramError("perf cannot read it")
+
+    monkeypatch.setattr("nodewise.api.profile.read_recordings", broken)
+    assert nodewise_here("profile", "--out", str(tmp_path / "x"), "--", "true").returncode == 2
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["perf.data"]
+    again = nodewise_here("profile", "--out", str(tmp_path / "x"), "--", "true")
+    assert again.returncode == 2 and "holds a recording that was broken off" in again.stderr
+
+
+@pytest.mark.parametrize("option", ["--collapsed", "--speedscope"])
+def test_files_that_cannot_be_written_are_refused_before_the_run(
+    nodewise: Command, option: str, tmp_path: Path
+) -> None:
+    need_perf()
+    run = ("--", "touch", str(tmp_path / "ran"))
+    done = nodewise("profile", "--out", str(tmp_path / "x"), option, str(tmp_path / "none/file"), *run)
+    assert done.returncode == 2 and f"{option}: no such directory" in done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
+    # that of the profile is made
+    done = nodewise("profile", "--out", str(tmp_path / "x"), option, str(tmp_path / "x/file"), *run)
+    assert done.returncode == 0 and (tmp_path / "x/file").exists() and (tmp_path / "ran").exists(), done.stderr
+
+
+@pytest.mark.parametrize(("code", "expected"), [(7, 7), (0, 2)])
+def test_a_launcher_that_starts_nothing_has_its_own_exit_code(
+    nodewise: Command, code: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As mpirun that refuses root."""
+    need_perf()
+    (mpirun := tmp_path / "mpirun").write_text(f"#!/bin/sh\nexit {code}\n")
+    mpirun.chmod(0o755)
+    done = nodewise("profile", "--out", str(tmp_path / "x"), "--", str(mpirun), "-n", "2", "true")
+    assert done.returncode == expected and "nothing was recorded" in done.stderr, done.stderr
+    assert ("ended by itself with the exit code 7" in done.stderr) == bool(code)
+    assert [path.name for path in tmp_path.iterdir()] == ["mpirun"]
 
 
 def test_what_records_nothing_leaves_no_folder(

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
+import pytest
+
+from nodewise.api import stored_profile
+from nodewise.api.stored_profile import Kept, read_recordings
 from nodewise.profile.result import (
     calling_count,
     function_shares,
@@ -13,7 +18,7 @@ from nodewise.profile.result import (
     thread_shares,
     waiting_shares,
 )
-from nodewise.profile.samples import Frame, Life, Recorded, Taken
+from nodewise.profile.samples import Frame, Life, Recorded, Taken, read_samples
 from nodewise.report.pages.profile import profile_page
 from nodewise.report.text.profile import profile_text
 from tests.profile.profiles import profiled, taken
@@ -73,3 +78,52 @@ def test_spinning_is_seen_below_what_it_calls() -> None:
     assert spinning_share([Taken(1, 1, 0.0, chain), Taken(1, 1, 0.1, tuple(within[-1:]))]) == 0.5
     # and no deeper
     assert spinning_share([Taken(1, 1, 0.0, (Frame("f", "/app", 9),) * 4 + chain)]) == 0.0
+
+
+KERNEL = Frame("schedule", "[kernel.kallsyms]", 1)
+GOMP, LIBC = "/usr/lib/libgomp.so.1.0.0", "/usr/lib/libc.so.6"
+START = (Frame("start_thread", LIBC, 5), Frame("clone3", LIBC, 6))
+
+
+@pytest.mark.parametrize(
+    ("chain", "function", "caller"),
+    [
+        # a team's thread, and the first one, under a libgomp that names only what it exports
+        ((Frame("[unknown]", GOMP, 1), Frame("[unknown]", GOMP, 2), *START), "libgomp.so.1.0.0", "start_thread"),
+        (
+            (Frame("[unknown]", GOMP, 1), Frame("[unknown]", GOMP, 2), Frame("GOMP_parallel", GOMP, 3)),
+            "libgomp.so.1.0.0",
+            "GOMP_parallel",
+        ),
+        # by frame pointers, where these lead nowhere
+        ((Frame("[unknown]", GOMP, 1), Frame("[unknown]", "[unknown]", 0)), "libgomp.so.1.0.0", ""),
+        (
+            (Frame("[unknown]", LIBC, 1), Frame("pthread_cond_wait", LIBC, 2), Frame("fetch", "/app", 3)),
+            "pthread_cond_wait",
+            "fetch",
+        ),
+        ((Frame("[unknown]", LIBC, 1), Frame("fetch", "/app", 3)), "libc.so.6", "fetch"),
+        ((Frame("read", LIBC, 1), Frame("[unknown]", "/app", 2), Frame("main", "/app", 3)), "read", "main"),
+        ((Frame("[unknown]", "[unknown]", 0),), "[unknown]", ""),
+        ((), "[unknown]", ""),
+    ],
+)
+def test_what_waits_without_a_name_is_known_by_its_object_and_a_caller_with_one(
+    chain: tuple[Frame, ...], function: str, caller: str
+) -> None:
+    [found] = waiting_shares([Taken(1, 1, 0.0, (KERNEL, *chain), 0.5)])
+    assert (found.function, found.caller, found.seconds) == (function, caller, 0.5)
+
+
+def test_one_sample_is_no_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "app 1/1 10.0: cpu-clock/freq=99/u:  1139 half (/app)\napp 1/1 10.1: PERF_RECORD_LOST lost 1\n"
+    (tmp_path / "perf.data").touch()
+    monkeypatch.setattr(stored_profile, "_recorded", lambda _: read_samples(said.splitlines()))
+    kept = Kept(("app",), "m", "t", 1.0, 0, "cpu-clock", 99, "none", "asked for", False, "6", ())
+    made = read_recordings(tmp_path, kept)
+    notes = made.result.notes
+    assert any(n.startswith("1 sample was lost") for n in notes) and any(
+        n.startswith("1 sample bears no") for n in notes
+    )
+    assert profile_text(made.result).startswith("1 sample of cpu-clock") and "1 sample of" in profile_page(made)
+    assert profile_text(profiled(WORK).result).startswith("30 samples of")

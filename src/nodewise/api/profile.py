@@ -20,7 +20,7 @@ from nodewise.base.masking import Masks
 from nodewise.base.units import format_bytes
 from nodewise.machine.sources import load_machine
 from nodewise.profile.interpreter import behind_env, find_py_spy, python_of
-from nodewise.profile.perf import Recording, find_perf, read_chains, sample_bytes
+from nodewise.profile.perf import Recording, find_perf, is_whole, read_chains, sample_bytes, signal_name
 from nodewise.profile.py_spy import EVENT, PySpy
 from nodewise.profile.ranks import Ranks, folder_of_ranks, rank_words, read_ranks
 from nodewise.profile.result import Profiled
@@ -43,7 +43,7 @@ _SMALLER = "--max-size and a lower --rate make it smaller"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be started, and what was found out before: `words` record the `command`; `why` is of its call chains, `lacks` what keeps perf from unwinding."""
+    """What is to be started, and what was found out before: `words` record the `command`; `why` is of its call chains, `lacks` what keeps perf from unwinding; `ranked` whether an MPI launcher starts it."""
 
     command: tuple[str, ...]
     words: tuple[str, ...]
@@ -53,6 +53,11 @@ class Prepared:
     why: str
     lacks: str
     notes: tuple[str, ...]
+    ranked: bool = False
+
+
+class NothingRecordedError(ProgramError):
+    """An MPI launcher ended by itself before any rank was recorded."""
 
 
 def prepare_profile(
@@ -120,7 +125,7 @@ def prepare_profile(
     words = rank_words(recording.words([]), str(recording.into), chosen_ranks, inner) if at else recording.words(inner)
     variables = ("env", *(f"{name}={value}" for name, value in more.items())) if more else ()
     return Prepared(
-        tuple(command), (*variables, *command[:at], *words), folder, recording, kind, why, lacks, tuple(notes)
+        tuple(command), (*variables, *command[:at], *words), folder, recording, kind, why, lacks, tuple(notes), bool(at)
     )
 
 
@@ -158,11 +163,20 @@ def ended_by_size(prepared: Prepared, exit_code: int) -> bool:
     return bool(most) and exit_code == _ENDED and _largest(prepared.folder) > 0.95 * most
 
 
-def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Profiled:
-    """What was recorded, after the program ended with that code; `keep_profile` keeps it.
+def broken_off(prepared: Prepared, status: int) -> bool:
+    """Whether perf, or what else records, was itself ended by the signal that the status names (negative), in the middle: it ends so, too, where the program did, but with a whole recording."""
+    if status >= 0 or prepared.ranked:
+        return False
+    found = recordings_in(prepared.folder).values()
+    return not found or not all(path.name == SPIED or is_whole(path) for path in found)
 
-    Raises ProgramError where nothing was, StoreError where there was no room for it.
+
+def conclude_profile(prepared: Prepared, seconds: float, status: int) -> Profiled:
+    """What was recorded, after the program ended with that status (a signal's number is negative); `keep_profile` keeps it.
+
+    Raises ProgramError where nothing was (NothingRecordedError of an MPI launcher), StoreError where there was no room for it.
     """
+    exit_code = shell_code(status)
     recording = prepared.recording
     perf = recording.perf if isinstance(recording, Recording) else None
     most = recording.most_bytes if isinstance(recording, Recording) else 0
@@ -188,6 +202,14 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         notes=notes,
     )
     full = _cut_short(prepared)
+    if full is None and broken_off(prepared, status):
+        raise _set_aside(prepared, -status)
+    if full is None and prepared.ranked and status > 0 and not recordings_in(prepared.folder):
+        name = prepared.command[0]
+        raise NothingRecordedError(
+            f"nothing was recorded: {name} ended by itself with the exit code {exit_code}",
+            "did it start the program? with --only-ranks: are those that are named there?",
+        )
     if full is None:
         # whoever breaks off the reading can have it read later
         write_within(prepared.folder, KEPT, json.dumps(encode(kept), indent=1) + "\n")
@@ -195,12 +217,33 @@ def conclude_profile(prepared: Prepared, seconds: float, exit_code: int) -> Prof
         profiled = read_recordings(prepared.folder, kept, most)
     except ProgramError as problem:
         if full is None:
+            # nobody can read it later either
+            (prepared.folder / KEPT).unlink(missing_ok=True)
             raise
         raise StoreError(f"the recording is cut short: {full.what}", f"{full.hint}; {_SMALLER}") from problem
     if full is None:
         return profiled
     short = f"the recording was cut short, what came later is missing: {full.what}"
     return replace(profiled, result=replace(profiled.result, notes=(*profiled.result.notes, short)))
+
+
+def shell_code(status: int) -> int:
+    """The exit code that a shell has for a status: of a signal's number 128 and that."""
+    return 128 - status if status < 0 else status
+
+
+def _set_aside(prepared: Prepared, number: int) -> ProgramError:
+    """What is told of a recording that a signal broke off; what there is of it makes way for another."""
+    name = "perf" if isinstance(prepared.recording, Recording) else "py-spy"
+    kept = ""
+    for path in recordings_in(prepared.folder).values():
+        aside = path.with_name(f"{path.name}.broken")
+        path.replace(aside)
+        kept = f"; what it had written is kept as {aside}, which it cannot read"
+    return ProgramError(
+        f"{name} was ended by {signal_name(number)} in the middle of recording, and what it ran with it",
+        f"profile again: who ended it, or was there too little memory?{kept}",
+    )
 
 
 def _largest(folder: Path) -> int:

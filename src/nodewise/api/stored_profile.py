@@ -25,6 +25,7 @@ from nodewise.profile.result import (
     cut_share,
     function_shares,
     line_shares,
+    samples_text,
     spinning_share,
     thread_shares,
     waiting_shares,
@@ -97,14 +98,18 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     notes = list(kept.notes)
     lost = sum(one.lost for one in recorded.values())
     if lost:
-        notes.append(f"{lost} samples were lost: a lower --rate, or a faster disk for --out, keeps them")
+        notes.append(
+            f"{samples_text(lost)} {'were' if lost != 1 else 'was'} lost: a lower --rate, or a faster disk for --out, keeps them"
+        )
     cut = 0.0 if spied or kept.chains == "none" else cut_share(work)
     if cut >= _MANY_CUT:
         notes.append(
             f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
         )
     if len(work) < FEWEST:
-        notes.append(f"{len(work)} samples bear no shares: let it run longer, or ask for more by --rate")
+        notes.append(
+            f"{samples_text(len(work))} bear{'s' * (len(work) == 1)} no shares: let it run longer, or ask for more by --rate"
+        )
     # each recording has the limit, so that of a rank is full whatever those of others hold
     full = [one for rank, one in recorded.items() if most_bytes and files[rank].stat().st_size > 0.95 * most_bytes]
     if ended := [one.samples[-1].time for one in full if one.samples]:

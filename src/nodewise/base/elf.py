@@ -68,6 +68,11 @@ class Elf:
         return offset
 
     @property
+    def entry(self) -> int:
+        """Where the system starts it; 0 of most libraries."""
+        return self._read("Q" if self.bits == 64 else "I", 24)[0]
+
+    @property
     def dynamic(self) -> bool:
         """Whether a loader starts it, which is what takes LD_PRELOAD; a static-pie has no interpreter either."""
         return any(s.kind == _INTERPRETER for s in self._segments)

@@ -27,6 +27,8 @@ _SAMPLE_BYTES = {"fp": 250, "dwarf": 500, "none": 100}
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 #: Of what perf complains of so many characters are looked at.
 _MOST_SAID = 1 << 16
+#: Where in a recording it stands how long that is (struct perf_file_header: data.size).
+_LENGTH = slice(48, 56)
 _WAITING = "sched:sched_switch"
 
 
@@ -158,6 +160,13 @@ class Recording:
         return [*words, *waiting, *chain_words(self.chains), *limit, "--switch-events", "--", *command]
 
 
+def is_whole(recorded: Path) -> bool:
+    """Whether perf wrote a recording to its end: how long it is stands in its head only then."""
+    with recorded.open("rb") as file:
+        head = file.read(_LENGTH.stop)
+    return any(head[_LENGTH])
+
+
 def recorded_event(perf: str, recorded: Path) -> str:
     """What a recording is of, samples or none, such as `cpu-clock`: perf takes another event than it was asked for where that is not here. Empty where it is not known."""
     said = _said([perf, "evlist", "-i", str(recorded)], _plain()).split()
@@ -209,12 +218,13 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         # of the settings that it is not to read perf complains, too
         lines = [line for line in said.read(_MOST_SAID).splitlines() if line.strip() and os.devnull not in line]
     if child.returncode:
-        crashed = f"it ended by {_signal_name(-child.returncode)}" if child.returncode < 0 else "no reason given"
+        crashed = f"it ended by {signal_name(-child.returncode)}" if child.returncode < 0 else "no reason given"
         first = lines[0].removesuffix("(rerun with -v to learn more)").strip() if lines else crashed
         raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Such as SIGKILL."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -100,7 +100,7 @@ class ThreadShare:
 
 @dataclass(frozen=True)
 class WaitingShare:
-    """Where threads stood still: the function that they waited in, and for how many seconds, all threads together."""
+    """Where threads stood still: the function that they waited in (its object's name where it has none), and for how many seconds, all threads together."""
 
     function: str
     object: str
@@ -262,14 +262,24 @@ def waiting_shares(samples: Sequence[Taken]) -> tuple[WaitingShare, ...]:
         if taken.waited is None:
             continue
         own = [frame for frame in taken.chain if not frame.object.startswith("[kernel")]
-        first = own[0] if own else Frame(UNKNOWN, "", 0)
-        # who called: functions of the C library call each other
-        caller = next((f for f in own[1:] if not C_LIBRARY.search(f.object)), own[1] if len(own) > 1 else None)
-        where = (first.function, first.object, caller.function if caller else "")
+        where = _waited_in(own) if own else (UNKNOWN, "", "")
         seconds[where] = seconds.get(where, 0.0) + taken.waited
     together = sum(seconds.values())
     longest = _most(seconds)[:_KEPT]
     return tuple(WaitingShare(*where, seconds[where], seconds[where] / together) for where in longest if together)
+
+
+def _waited_in(chain: Sequence[Frame]) -> tuple[str, str, str]:
+    """The function, its object, and who called it: of functions without a name, as stripped libraries keep to themselves, the object's name, and the nearest caller with one."""
+    first = chain[0]
+    rest = [frame for frame in chain[1:] if frame.function != UNKNOWN]
+    if first.function == UNKNOWN and C_LIBRARY.search(first.object) and rest and rest[0].object == first.object:
+        # what it was asked for says more than that it is the C library
+        first, rest = rest[0], rest[1:]
+    # functions of the C library call each other
+    caller = next((frame for frame in rest if not C_LIBRARY.search(frame.object)), rest[0] if rest else None)
+    name = object_name(first.object) if first.function == UNKNOWN and first.object else first.function
+    return name, first.object, caller.function if caller else ""
 
 
 def spinning_share(work: Sequence[Taken]) -> float:
@@ -289,6 +299,11 @@ def _is_cut(chain: Sequence[Frame]) -> bool:
     if not chain or chain[-1].function == UNKNOWN or not chain[-1].object.startswith("/"):
         return False
     return not chain[-1].function.startswith(_BEGINNINGS) and not chain[-1].object.endswith(".map")
+
+
+def samples_text(count: int) -> str:
+    """Such as `1 sample` or `20 samples`."""
+    return f"{count} sample{'s' * (count != 1)}"
 
 
 def object_name(path: str) -> str:

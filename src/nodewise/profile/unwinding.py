@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 
 from nodewise.base.elf import Elf
 
@@ -13,39 +14,66 @@ _MOST = 200_000
 _FORMS = {0x1B: "iI", 0x1C: "qQ", 0x03: "II", 0x0B: "iI", 0x04: "QQ"}
 
 
-def has_tables(elf: Elf) -> bool:
-    """Whether at least half of the code has unwind tables: the C runtime's few are there in every program. Raises InputError."""
-    if ".debug_frame" in elf.sections():
-        return True
+#: What the C runtime adds to every program and library without tables is less (deregister_tm_clones, frame_dummy and others: 200 bytes), in bytes.
+_STUBS = 256
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The bytes of code that unwind tables describe, and of code that has none; without the C runtime's, which is the same in all programs."""
+
+    covered: int
+    bare: int
+
+    def __add__(self, other: Tables) -> Tables:
+        return Tables(self.covered + other.covered, self.bare + other.bare)
+
+    @property
+    def enough(self) -> bool:
+        """Whether at least half of the code has them."""
+        return bool(self.covered) and self.covered >= self.bare
+
+
+def tables_of(elf: Elf) -> Tables:
+    """What a program or a library has of them. Raises InputError."""
     text, frames = elf.section(".text"), elf.section(".eh_frame")
-    return text is not None and frames is not None and 2 * _covered(elf, text, frames) >= text[2]
+    size = 0 if text is None else text[2]
+    if ".debug_frame" in elf.sections():
+        return Tables(max(1, size), 0)
+    covered, start = (0, 0) if text is None or frames is None else _covered(elf, text, frames)
+    return Tables(covered, max(0, size - covered - start - _STUBS))
 
 
-def _covered(elf: Elf, text: tuple[int, bytes, int], frames: tuple[int, bytes, int]) -> int:
-    """The bytes of code with tables, counted until they are half of it."""
+def _covered(elf: Elf, text: tuple[int, bytes, int], frames: tuple[int, bytes, int]) -> tuple[int, int]:
+    """The bytes of code with tables, apart from those of `_start`, which come second."""
     address, data, _ = frames
+    start: int = 0
     order = "<" if elf.little else ">"
     found: int = 0
     at: int = 0
     for _ in range(_MOST):
         if at + 8 > len(data):
-            return found
+            break
         length, owner = struct.unpack_from(f"{order}II", data, at)
         # the end, or one of the long form, which no compiler writes
         if length < 4 or length == 0xFFFFFFFF:
-            return found
+            break
         if owner:
             kind = _encoding(data, at + 4 - owner)
             form = _FORMS.get(kind, "QQ" if elf.bits == 64 else "II")
             if at + 8 + struct.calcsize(order + form) > len(data):
-                return found
+                break
             begin, size = struct.unpack_from(order + form, data, at + 8)
             begin += address + at + 8 if kind & 0x70 == 0x10 else 0
-            found += int(max(0, min(begin + size, text[0] + text[2]) - max(begin, text[0])))
-            if 2 * found >= text[2]:
-                return found
+            inside = int(max(0, min(begin + size, text[0] + text[2]) - max(begin, text[0])))
+            if begin == elf.entry:
+                start = inside
+            else:
+                found += inside
         at += 4 + length
-    return text[2]
+    else:
+        found = text[2]
+    return found, start
 
 
 def _encoding(data: bytes, at: int) -> int:

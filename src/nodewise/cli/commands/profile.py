@@ -148,6 +148,7 @@ def command(
     from nodewise.api.profile import keep_profile
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
+    from nodewise.cli.experiments import check_target
     from nodewise.cli.keeping import hand_out
     from nodewise.cli.outputs.profile import profile_output
     from nodewise.profile.changes import since
@@ -166,6 +167,10 @@ def command(
         _write_script(script, words, rate, chains, ranks, max_size, out, walltime or "00:30:00")
         return
     refuse_ignored(context, "no --script is asked for", ("walltime",))
+    for target, name in ((collapsed, "--collapsed"), (speedscope, "--speedscope")):
+        # the directory of the profile is made first
+        if target is not None and (out is None or target.absolute().parent != out.absolute()):
+            check_target(target, name)
     before = None if against is None else read_profile(against)
     if stored is not None:
         refuse_ignored(
@@ -250,7 +255,7 @@ def _record(
     out: Path | None,
     quiet: bool,
 ) -> tuple[Profiled, Path]:
-    from nodewise.api.profile import conclude_profile, prepare_profile
+    from nodewise.api.profile import NothingRecordedError, conclude_profile, prepare_profile
     from nodewise.api.stored_profile import KEPT, recordings_in
     from nodewise.base.ends import tell_first
     from nodewise.base.units import parse_bytes
@@ -260,7 +265,8 @@ def _record(
     most = parse_bytes(max_size, "--max-size") if max_size else 0
     folder = place_for_command(words, _FOLDER) if out is None else named_place(out)
     if recordings_in(folder):
-        raise InputError(f"{folder} holds a profile already", "name another directory with --out")
+        what = "a profile already" if (folder / KEPT).exists() else "a recording that was broken off, or still goes on"
+        raise InputError(f"{folder} holds {what}", "name another directory with --out")
     prepared = prepare_profile(words, folder, rate=rate, chains=chains, off_cpu=off_cpu, ranks=ranks, most_bytes=most)
     for note in prepared.notes:
         print(f"note      {note}", file=sys.stderr)
@@ -269,6 +275,9 @@ def _record(
         status = _run(prepared, quiet)
         profiled = conclude_profile(prepared, time.monotonic() - begin, status)
         tell_first(lambda: True)
+    except NothingRecordedError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        raise click.exceptions.Exit(status) from None
     except KeyboardInterrupt:
         kept = f"the recording is kept: {_again(folder)} reports it"
         print_note(f"interrupted: {kept if (folder / KEPT).exists() else 'nothing was recorded to its end'}")
@@ -283,8 +292,8 @@ def _again(folder: Path) -> str:
 
 
 def _run(prepared: Prepared, quiet: bool) -> int:
-    """The exit code of what was recorded; that of a signal as a shell has it."""
-    from nodewise.api.profile import ended_by_size
+    """The status of what was recorded; a signal's number is negative."""
+    from nodewise.api.profile import broken_off, ended_by_size, shell_code
 
     with interrupts_are_the_programs() as children:
         with output_to_errors() if quiet else contextlib.nullcontext():
@@ -293,8 +302,7 @@ def _run(prepared: Prepared, quiet: bool) -> int:
         with child:
             status = child.wait()
             assert status is not None
-            code = 128 - status if status < 0 else status
-            if ended_by_size(prepared, code):
-                # perf ends the process that it started, not what that has started
+            if ended_by_size(prepared, shell_code(status)) or broken_off(prepared, status):
+                # perf ends the process that it started, not what that has started; where it is killed, nothing
                 child.end_rest()
-    return code
+    return status

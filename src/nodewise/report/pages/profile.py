@@ -11,7 +11,7 @@ from typing import Any
 from nodewise.base.escaping import one_line, visible
 from nodewise.base.units import format_percent
 from nodewise.profile.changes import Since
-from nodewise.profile.result import Profiled, object_name
+from nodewise.profile.result import Profiled, object_name, samples_text
 from nodewise.profile.samples import Taken
 from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
@@ -58,6 +58,7 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
         .get_template("profile.html")
         .render(
             object_name=object_name,
+            samples_text=samples_text,
             openmp_sentence=openmp_sentence,
             openmp_heads=OPENMP_HEADS,
             openmp_row=openmp_row,

@@ -10,14 +10,14 @@ from nodewise.base.escaping import visible
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.profile.changes import Change, Since
 from nodewise.profile.openmp import OpenMPShare, TeamThread
-from nodewise.profile.result import ProfileResult, object_name
+from nodewise.profile.result import ProfileResult, object_name, samples_text
 
 _LONGEST = 40
 
 
 def profile_text(result: ProfileResult, top: int = 15, width: int = 80, since: Since | None = None) -> str:
     """Tables of functions, lines, threads and waiting, of each the `top` first, in `width` columns; what changed `since` another profile."""
-    head = f"{result.samples} samples of {result.event}, {result.rate} a second; callers by {result.chains}: {result.chains_why}"
+    head = f"{samples_text(result.samples)} of {result.event}, {result.rate} a second; callers by {result.chains}: {result.chains_why}"
     lines = [*_wrapped(head, width), ""]
     lines += _table(
         ("self", "95% interval", "with callees", "function", "in"),
