@@ -319,7 +319,7 @@ def test_the_size_of_bandwidths_arrays_keeps_to_a_budget(monkeypatch: pytest.Mon
     assert plan_study(asked.found, {}, machine, 1, 10, 3600.0, firm=True).point == {}
 
 
-def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
+def test_a_budget_too_small_for_six_blocks_is_said_as_soon_as_it_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
@@ -334,14 +334,27 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
 
     given = Slow()
     question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=200.0, firm=True, out=tmp_path / "x")
-    with pytest.raises(InputError, match=r"the 5 contenders takes 100 s, and 6 runs of each are needed") as told:
+    with pytest.raises(InputError, match=r"3 of 5 contenders took 60 s, and 6 runs of each are needed") as told:
         run_study(question, given)  # type: ignore[arg-type]
-    assert len(given.order) == 5 and not (tmp_path / "x").exists()
+    # as soon as those that ran take too long by themselves
+    assert len(given.order) == 3 and not (tmp_path / "x").exists()
     assert told.value.hint is not None and "--budget 10min" in told.value.hint
+    now[0] = 0.0
+    with pytest.raises(InputError, match=r"the 5 contenders takes 100 s, and 6 runs of each are needed"):
+        run_study(replace(question, seconds=400.0), Slow())  # type: ignore[arg-type]
     # it may end before that
     now[0] = 0.0
     with pytest.raises(InputError, match="it ended after 1 of 5 contenders"):
         run_study(replace(question, seconds=10.0), Slow())  # type: ignore[arg-type]
+    # or before the first, by what asking the contenders took
+    given = Slow()
+    monkeypatch.setattr(
+        "nodewise.experiments.study.Meter",
+        lambda budget: now.__setitem__(0, 0.0) or Meter(budget, lambda: now.__setitem__(0, now[0] + 12.0) or now[0]),
+    )
+    with pytest.raises(InputError, match="finding out which contenders run here took all of it") as told:
+        run_study(replace(question, seconds=10.0), given)  # type: ignore[arg-type]
+    assert given.order == [] and told.value.hint is not None and "more than --budget" in told.value.hint
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
     now[0] = 0.0
     notes: list[str] = []
