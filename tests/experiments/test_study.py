@@ -2,6 +2,7 @@
 """A study's rows, from runs whose times are given."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -17,9 +18,9 @@ from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Meter
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.studies.commands import Contender, work_of
+from nodewise.studies.commands import Contender, contenders_of, work_of
 from nodewise.studies.contract import Limit, Published
-from nodewise.studies.discovery import find_study
+from nodewise.studies.discovery import Found, find_study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.study import StudyRow, StudyVerdict
 
@@ -99,7 +100,7 @@ def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:
 
 def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     peer = Contender("lib", "peer", ("p",), env={"MINE": "1", "GONE": ""})
-    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: [peer])
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point, among: [peer])
     given = Given()
     run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     native, setting = given.settings["narrow"], given.settings["numpy_bincount"]
@@ -185,7 +186,7 @@ def test_a_peer_for_scale_is_nobodys_measure() -> None:
 
 def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     peers = [Contender(name, "peer", (name,), settles=True) for name in ("near", "lost")]
-    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: peers)
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point, among: peers)
     ran: list[tuple[str, ...]] = []
 
     class Settling(Given):
@@ -348,11 +349,13 @@ def test_a_budget_too_small_for_six_blocks_is_said_as_soon_as_it_is_known(
         run_study(replace(question, seconds=10.0), Slow())  # type: ignore[arg-type]
     # or before the first, by what asking the contenders took
     given = Slow()
-    monkeypatch.setattr(
-        "nodewise.experiments.study.Meter",
-        lambda budget: now.__setitem__(0, 0.0) or Meter(budget, lambda: now.__setitem__(0, now[0] + 12.0) or now[0]),
-    )
-    with pytest.raises(InputError, match="finding out which contenders run here took all of it") as told:
+
+    def slowly(found: Found, point: Mapping[str, str], only: Sequence[str]) -> list[Contender]:
+        now[0] += 12.0
+        return contenders_of(found, point, only)
+
+    monkeypatch.setattr("nodewise.experiments.study.contenders_of", slowly)
+    with pytest.raises(InputError, match="finding out which contenders run here took 12 s of it") as told:
         run_study(replace(question, seconds=10.0), given)  # type: ignore[arg-type]
     assert given.order == [] and told.value.hint is not None and "more than --budget" in told.value.hint
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for

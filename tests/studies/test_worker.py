@@ -247,7 +247,8 @@ def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> 
 
 def test_a_reason_that_takes_time_to_find_is_asked_of_who_is_wanted_only(mine: Found, tmp_path: Path) -> None:
     asked = tmp_path / "asked"
-    script = tmp_path / "slow.py"
+    script = tmp_path / "programs" / "slow.py"
+    script.parent.mkdir()
     script.write_text(
         PROGRAM.replace(
             '{"first": None, "second": "second is not here"}',
@@ -266,7 +267,7 @@ def why(name, point):
         asked.unlink(missing_ok=True)
         return text
 
-    found = replace(mine, scripts=(("variant", script),))
+    found = replace(mine, folder=tmp_path)
     assert [c.not_run for c in script_contenders(found, {"n": "7"})] == [None, "second is slow"]
     assert told() == "first7 second7 "
     assert {c.name: c.not_run for c in contenders_of(found, {"n": "7"}, ["second"])}["second"] == "second is slow"

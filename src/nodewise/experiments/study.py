@@ -342,17 +342,25 @@ class _Run:
         return next((name for name, setting in self._settings.items() if setting.key == key), key)
 
     def _check_so_far(self) -> None:
-        """Within the first block: whether what ran by now takes too long already. Raises InputError as `_check_budget` would."""
-        question, now_s = self._question, self._meter.seconds
-        if self._made or not question.firm or question.limit_s is not None:
+        """Before a run of the first block: whether what was spent by now is too much already. Raises InputError as `_check_budget` would."""
+        question = self._question
+        if self._made or not question.firm:
             return
+        # the meter stands still between runs
+        now_s = question.seconds - self._meter.left_s(self._meter.budget)
         if self._begun_s is None:
             self._begun_s = now_s
+            if now_s >= question.seconds:
+                ran = f"finding out which contenders run here took {format_seconds(now_s)} of it"
+                self._refuse_budget(ran, "more than ", now_s)
             return
         self._ran += 1
         # a block takes as long at least
         spent_s = now_s - self._begun_s
-        if self._begun_s + _WARM * (self._begun_s + self._needed * spent_s) > question.seconds:
+        if (
+            question.limit_s is None
+            and self._begun_s + _WARM * (self._begun_s + self._needed * spent_s) > question.seconds
+        ):
             many = len(self._arms())
             self._refuse_budget(
                 f"{self._ran} of {many} contenders took {format_seconds(spent_s)}",
@@ -365,8 +373,12 @@ class _Run:
         question, many = self._question, len(self._arms())
         if question.limit_s is not None and block.whole:
             return
-        each_s = sum(block.costs.values()) / max(1, len(block.costs)) * many
-        before_s = self._meter.seconds - sum(block.costs.values())
+        spent_s = sum(block.costs.values())
+        if self._begun_s is not None and self._ran + 1 == len(block.costs):
+            # the first run's cost begins where the study began
+            spent_s = self._meter.seconds - self._begun_s
+        each_s = spent_s / max(1, len(block.costs)) * many
+        before_s = self._meter.seconds - spent_s
         whole_s = before_s + self._needed * each_s
         if not self._question.firm:
             if whole_s > question.seconds or question.full:
@@ -380,9 +392,7 @@ class _Run:
         ran = f"one run of each of the {many} contenders takes {format_seconds(each_s)}"
         if not block.whole:
             ran = f"it ended after {len(block.costs) - len(block.stopped)} of {many} contenders"
-        if not block.costs:
-            ran = f"finding out which contenders run here took all of it ({format_seconds(before_s)})"
-        self._refuse_budget(ran, "more than " if block.stopped or not block.costs else "", whole_s)
+        self._refuse_budget(ran, "more than " if block.stopped else "", whole_s)
 
     def _refuse_budget(self, ran: str, more: str, whole_s: float) -> NoReturn:
         raise InputError(
