@@ -358,6 +358,8 @@ def test_a_budget_too_small_for_six_blocks_is_said_as_soon_as_it_is_known(
     with pytest.raises(InputError, match="finding out which contenders run here took 12 s of it") as told:
         run_study(replace(question, seconds=10.0), given)  # type: ignore[arg-type]
     assert given.order == [] and told.value.hint is not None and "more than --budget" in told.value.hint
+    monkeypatch.undo()
+    monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: now[0]))
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
     now[0] = 0.0
     notes: list[str] = []
