@@ -125,6 +125,8 @@ def _as_then(
     tolerance: float | None,
 ) -> RunChoice:
     """How the programs were run then, with what is given now over it."""
+    if now.get("isolation"):
+        raise InputError("isolation cannot be given to confirm: settings run as recorded", "leave it out")
     kept_how, codes, rule = recorded_how(earlier.question, earlier.path)
     how = over({"cwd": then.cwd, **kept_how}, now)
     if not Path(how["cwd"]).is_dir():
