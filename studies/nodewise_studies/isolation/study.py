@@ -10,7 +10,6 @@ import numpy as np
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.isolation.image import read_image
 from nodewise.isolation.kind import all_kinds, kind_of
-from nodewise.runner.isolation import PROCESS
 from nodewise.studies.contract import Knob, Published, Study
 
 _FACTOR, _ADDED, _MODULUS = 6364136223846793005, 1442695040888963407, 1 << 64
@@ -21,8 +20,8 @@ _VERDICTS = (
     ("virtual machine", "slow", "a kernel of its own", "lower"),
     ("light virtual machine", "as a container", "a kernel of its own", "2 to 3 % lower"),
 )
-#: The limit: the kernel by itself.
-_ALONE = "alone"
+#: The limit, which is the kernel by itself, and what all are compared with.
+_ALONE, _PROCESS = "alone", "process"
 #: Metrics of guests whose root is mapped begin so.
 _MAPPED = "mapped_"
 #: For tests, of which none is about starts.
@@ -58,7 +57,7 @@ def select(point: Mapping[str, str]) -> Collection[str]:
     for name in asked:
         if name != _ALONE:
             kind_of(name)
-    return [name for name in (_ALONE, *all_kinds()) if not asked or name in (_ALONE, PROCESS, *asked)]
+    return [name for name in (_ALONE, *all_kinds()) if not asked or name in (_ALONE, _PROCESS, *asked)]
 
 
 def report(result: Mapping[str, Any]) -> Sequence[str]:
