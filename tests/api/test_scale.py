@@ -100,3 +100,9 @@ def test_a_time_of_day_is_the_next_one(by: str, until: datetime) -> None:
 def test_only_times_are_scaled() -> None:
     with pytest.raises(InputError, match="scaling is of times"):
         prepare_scale(("a",), choose_run(minimize="x", metrics={"x": "x (.*)"}), Path("e"))
+
+
+def test_isolation_is_refused_as_it_would_do_nothing() -> None:
+    run = choose_run(isolation="bwrap")
+    with pytest.raises(InputError, match="isolation is not for scale"):
+        prepare_scale(("a",), run, Path("e"), machine=MACHINE.format(16), now=NOW)

@@ -224,6 +224,23 @@ def test_every_option_has_its_meaning_here() -> None:
     assert OPTIONS.keys() - there == set()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("run", "It is given once: `nodewise compare` takes several."),
+        ("compare", "Given several times, each command runs in each."),
+        ("tune", "Several are tried with --axes isolation."),
+        ("scale", None),
+        ("confirm", None),
+    ],
+)
+def test_isolation_says_of_each_command_what_becomes_of_several(name: str, said: str | None) -> None:
+    helps = [
+        option.help or "" for command, spelling, option in _options() if (command, spelling) == (name, "--isolation")
+    ]
+    assert [text.endswith(said) for text in helps] == [True] if said is not None else helps == []
+
+
 def test_an_option_has_one_reader() -> None:
     readers: dict[str, set[object]] = {}
     for _, spelling, option in _options():

@@ -2,6 +2,7 @@
 """A study's rows, from runs whose times are given."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -17,9 +18,9 @@ from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Meter
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.studies.commands import Contender, work_of
+from nodewise.studies.commands import Contender, contenders_of, work_of
 from nodewise.studies.contract import Limit, Published
-from nodewise.studies.discovery import find_study
+from nodewise.studies.discovery import Found, find_study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.study import StudyRow, StudyVerdict
 
@@ -99,7 +100,7 @@ def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:
 
 def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     peer = Contender("lib", "peer", ("p",), env={"MINE": "1", "GONE": ""})
-    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: [peer])
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point, among: [peer])
     given = Given()
     run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     native, setting = given.settings["narrow"], given.settings["numpy_bincount"]
@@ -185,7 +186,7 @@ def test_a_peer_for_scale_is_nobodys_measure() -> None:
 
 def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     peers = [Contender(name, "peer", (name,), settles=True) for name in ("near", "lost")]
-    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: peers)
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point, among: peers)
     ran: list[tuple[str, ...]] = []
 
     class Settling(Given):
@@ -319,7 +320,7 @@ def test_the_size_of_bandwidths_arrays_keeps_to_a_budget(monkeypatch: pytest.Mon
     assert plan_study(asked.found, {}, machine, 1, 10, 3600.0, firm=True).point == {}
 
 
-def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
+def test_a_budget_too_small_for_six_blocks_is_said_as_soon_as_it_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
@@ -334,14 +335,31 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
 
     given = Slow()
     question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=200.0, firm=True, out=tmp_path / "x")
-    with pytest.raises(InputError, match=r"the 5 contenders takes 100 s, and 6 runs of each are needed") as told:
+    with pytest.raises(InputError, match=r"3 of 5 contenders took 60 s, and 6 runs of each are needed") as told:
         run_study(question, given)  # type: ignore[arg-type]
-    assert len(given.order) == 5 and not (tmp_path / "x").exists()
+    # as soon as those that ran take too long by themselves
+    assert len(given.order) == 3 and not (tmp_path / "x").exists()
     assert told.value.hint is not None and "--budget 10min" in told.value.hint
+    now[0] = 0.0
+    with pytest.raises(InputError, match=r"the 5 contenders takes 100 s, and 6 runs of each are needed"):
+        run_study(replace(question, seconds=400.0), Slow())  # type: ignore[arg-type]
     # it may end before that
     now[0] = 0.0
     with pytest.raises(InputError, match="it ended after 1 of 5 contenders"):
         run_study(replace(question, seconds=10.0), Slow())  # type: ignore[arg-type]
+    # or before the first, by what asking the contenders took
+    given = Slow()
+
+    def slowly(found: Found, point: Mapping[str, str], only: Sequence[str]) -> list[Contender]:
+        now[0] += 12.0
+        return contenders_of(found, point, only)
+
+    monkeypatch.setattr("nodewise.experiments.study.contenders_of", slowly)
+    with pytest.raises(InputError, match="finding out which contenders run here took 12 s of it") as told:
+        run_study(replace(question, seconds=10.0), given)  # type: ignore[arg-type]
+    assert given.order == [] and told.value.hint is not None and "more than --budget" in told.value.hint
+    monkeypatch.undo()
+    monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: now[0]))
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
     now[0] = 0.0
     notes: list[str] = []

@@ -198,6 +198,18 @@ def test_what_cannot_be_read_is_named(text: str, wrong: str) -> None:
         read_isolation(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "named"), [("bwrap,volume=loop", "the volume loop"), ("vm,root=loop", "the image loop")]
+)
+def test_links_that_lead_round_in_a_circle_are_bad_input(text: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("back")
+    (tmp_path / "back").symlink_to("loop")
+    with pytest.raises(InputError, match=f"--isolation: {named} is a symbolic link that leads round in a circle"):
+        read_isolation(text, tmp_path)
+    with pytest.raises(InputError, match="is not there"):
+        read_isolation(text.replace("loop", "gone"), tmp_path)
+
+
 def test_an_isolation_is_written_as_it_is_read(tmp_path: Path) -> None:
     text = f"gvisor,volume={tmp_path},volume=/usr:ro,network=host,way=ptrace"
     found = read_isolation(text)

@@ -54,7 +54,7 @@ def _asked_once(ask: Callable[[Found, Mapping[str, str]], list[Contender]]) -> A
     """What a study has at a point: to ask takes seconds where every row is a program that is tried."""
     study = {found.study.name: found for found in STUDIES}
     at = cache(lambda name, point: ask(study[name], dict(point)))
-    return lambda found, point: list(at(found.study.name, tuple(point.items())))
+    return lambda found, point, _among=None: list(at(found.study.name, tuple(point.items())))
 
 
 _TARGETS = cache(lambda name: simd_targets(find_study(name)))

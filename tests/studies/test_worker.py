@@ -4,7 +4,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,6 +243,53 @@ def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> 
     assert answer["verified"] is True and answer["letters"] == 5
     done = subprocess.run(second.command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "second is not here" in done.stderr
+
+
+def test_a_reason_that_takes_time_to_find_is_asked_of_who_is_wanted_only(mine: Found, tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    script = tmp_path / "programs" / "slow.py"
+    script.parent.mkdir()
+    script.write_text(
+        PROGRAM.replace(
+            '{"first": None, "second": "second is not here"}',
+            '{name: __import__("functools").partial(why, name) for name in ("first", "second")}',
+        )
+        + f"""
+def why(name, point):
+    with open({str(asked)!r}, "a") as file:
+        file.write(name + point["n"] + " ")
+    return name + " is slow" if name == "second" else None
+"""
+    )
+
+    def told() -> str:
+        text = asked.read_text() if asked.exists() else ""
+        asked.unlink(missing_ok=True)
+        return text
+
+    found = replace(mine, folder=tmp_path)
+    assert [c.not_run for c in script_contenders(found, {"n": "7"})] == [None, "second is slow"]
+    assert told() == "first7 second7 "
+    assert {c.name: c.not_run for c in contenders_of(found, {"n": "7"}, ["second"])}["second"] == "second is slow"
+    assert told() == "second7 "
+    chosen = replace(found, study=replace(mine.study, select=lambda point: ("twice", "first")))
+    assert [c.name for c in contenders_of(chosen, {"n": "7"})] == ["twice", "first"]
+    assert told() == "first7 "
+    first, second = script_contenders(found, {"n": "7"}, ())
+    assert told() == ""
+    assert subprocess.run(first.command, capture_output=True, check=True).returncode == 0
+    assert told() == "first7 "
+    done = subprocess.run(second.command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "second is slow" in done.stderr
+
+
+def test_a_point_that_is_for_none_is_refused_before_anything_is_started(mine: Found) -> None:
+    def refuse(point: Mapping[str, str]) -> list[str]:
+        raise InputError(f"there is no {point['n']}")
+
+    broken = replace(mine, binary=Path("/none"), study=replace(mine.study, select=refuse))
+    with pytest.raises(InputError, match="there is no 7"):
+        contenders_of(broken, {"n": "7"})
 
 
 def test_a_point_can_be_for_some_contenders_only(mine: Found) -> None:

@@ -62,12 +62,32 @@ def test_of_a_program_that_reports_its_time_the_rest_is_not_known(tmp_path: Path
 
 def test_what_lies_around_the_program_is_shown_and_on_no_front(tmp_path: Path) -> None:
     found = _found(_experiment(tmp_path / "a", (5e7, 6e7)))
-    text, page = comparison_text(found, 80), compare_page(found)
+    text, page = comparison_text(found, 200), compare_page(found)
     head, plain, inside, *_ = text.splitlines()
     assert head.split()[-4:] == ["startup_s", "MAD", "teardown_s", "MAD"]
     assert plain.split()[-4:] == ["–"] * 4 and "40 ms" in inside and "10 ms" in inside
     assert "<th>startup_s</th>" in page and "<th>teardown_s</th>" in page and 'data-value="0.04"' in page
     assert set(found.verdict.pareto) == {"peak_bytes"}
+
+
+def test_a_table_that_is_wider_than_the_terminal_is_in_parts(tmp_path: Path) -> None:
+    found = _found(_experiment(tmp_path / "a", (5e7, 6e7)))
+
+    def tables(width: int) -> list[str]:
+        table, rest = comparison_text(found, width).split("answer ", 1)
+        assert max(map(len, table.splitlines())) <= width and rest
+        return table.strip().split("\n\n")
+
+    first, second = tables(len(tables(200)[0].splitlines()[0]) - 1)
+    around = ["startup_s", "MAD", "teardown_s", "MAD"]
+    assert first.splitlines()[0].split() == ["command", "median", "MAD", "range", "runs", "speedup"]
+    assert second.splitlines()[0].split() == ["command", *around]
+    assert [line[:4] for line in first.splitlines()] == [line[:4] for line in second.splitlines()]
+    assert "40 ms" in second and "reference" in first
+    # the range is the first to stand elsewhere
+    first, second, *_ = tables(max(len(line) for line in first.splitlines()) - 1)
+    assert first.splitlines()[0].split() == ["command", "median", "MAD", "runs", "speedup"]
+    assert second.splitlines()[0].split()[:2] == ["command", "range"]
 
 
 def test_the_page_says_once_why_counts_are_blank(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def prepare_confirm(
             raise InputError(f"{most} runs of each decide nothing", f"give {option} {_FEWEST} or more")
     if warmup < 0:
         raise InputError(f"--warmup {warmup} is below none", "give 0 or more")
+    if (how or {}).get("isolation"):
+        raise InputError("isolation cannot be given to confirm: settings run as recorded", "leave it out")
     earlier = read_experiment(experiment, through=through or Revealed(experiment))
     then = question_of(earlier)
     run = _as_then(earlier, then, how or {}, same_output, tolerance)

@@ -17,7 +17,12 @@ from nodewise.base.units import format_seconds
 from nodewise.experiments.progress import Note
 from nodewise.isolation.launcher import IsolatedLauncher
 from nodewise.records.neighbours import turn
+from nodewise.runner.commands import will
 from nodewise.runner.launcher import RunOptions
+
+#: What is told to who removes a folder where this process is killed, in place of a group of processes to be ended; and what that does.
+_KEEP = "keep"
+_UNLESS_KEPT = f'[ "${{group:-}}" = {_KEEP} ] || rm -rf -- "$1"'
 
 
 @contextmanager
@@ -61,18 +66,24 @@ def quiet_wait(limit_s: float | None, processors: Iterable[int], note: Notify) -
 def kept(out: StrPath | None, resume: bool, kind: str, *, named: bool = True) -> Iterator[Path]:
     """The experiment's folder, by its whole path: the one that was asked for, or a new one among the system's temporary ones.
 
-    One that was made here goes where it stays empty, and where it holds an answer that does not name it (`named`). An error
-    says where the runs are, if there are any. Raises InputError for `resume` without a folder.
+    One that was made here goes where it stays empty, and where it holds an answer that does not name it (`named`), for which nobody would
+    look once this process is killed: then it goes, too. An error says where the runs are, if there are any. Raises InputError for `resume` without a folder.
     """
     if resume and out is None:
         raise InputError("resume goes on with what a folder holds, and none is given", "name it by out")
     if out is not None and not os.fspath(out):
         raise InputError("out is empty, and names no folder", "leave it out, or name one")
     folder = Path(tempfile.mkdtemp(prefix=f"nodewise-{kind}-")) if out is None else Path(out).absolute()
+    passing = out is None and not named
     try:
-        yield folder
-        if out is None and not named:
-            shutil.rmtree(folder, ignore_errors=True)
+        with will(_UNLESS_KEPT, str(folder)) if passing else nullcontext(lambda _: None) as follow:
+            try:
+                yield folder
+            except BaseException:
+                follow(_KEEP)
+                raise
+            if passing:
+                shutil.rmtree(folder, ignore_errors=True)
     except NodewiseError as problem:
         with suppress(OSError):
             if (folder / "samples.jsonl").stat().st_size and str(folder) not in str(problem):

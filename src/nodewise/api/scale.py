@@ -93,6 +93,11 @@ def prepare_scale(
             f"scaling is of times, and --{'maximize' if run.objective.maximise else 'minimize'} names another number",
             "leave it out; `nodewise tune` takes it",
         )
+    if any(run.isolation):
+        raise InputError(
+            "isolation is not for scale, which starts programs as they are",
+            "isolate the program itself: nodewise scale -- nodewise place --isolation bwrap -- ./app",
+        )
     if blocks < FEWEST_BLOCKS:
         raise InputError(f"{blocks} blocks say nothing", f"give --blocks {FEWEST_BLOCKS} or more")
     if not (math.isfinite(times) and times > 0):

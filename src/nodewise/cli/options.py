@@ -128,9 +128,31 @@ def start_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with(_handing_run(function, START), _START)
 
 
-def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of how programs are run and judged, and hand it their value as the keyword argument `run`."""
-    judging: list[Decorator] = [
+def run_options(of_several: str | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of how programs are run and judged, and hand it their value as the keyword argument `run`.
+
+    `of_several` says what becomes of several kinds of --isolation; None: the command has no such option.
+    """
+    names = tuple(name for name in _PARAMETERS if of_several is not None or name != "isolation")
+    options = [*_START, *_judging()]
+    at = next(i for i, one in enumerate(options) if one is disturbed_option)
+    isolation = [] if of_several is None else [_isolation_option(of_several)]
+    return lambda function: _with(_handing_run(function, names), [*options[:at], *isolation, *options[at:]])
+
+
+def _isolation_option(of_several: str) -> Decorator:
+    return option(
+        "--isolation",
+        multiple=True,
+        metavar="KIND[,OPTION...]",
+        help="Run in a container or virtual machine: bwrap, runc, crun, gvisor, vm, microvm …; options: volume=DIR[:ro], "
+        f"network=host, way=NAME, memory=2G, root=IMAGE. {of_several}",
+        group=PROGRAM,
+    )
+
+
+def _judging() -> list[Decorator]:
+    return [
         option(
             "--metric",
             multiple=True,
@@ -184,20 +206,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="What becomes of a metric that several ranks print: max (usual), min, mean, sum. Work is summed.",
             group=METRICS,
         ),
-        option(
-            "--isolation",
-            multiple=True,
-            metavar="KIND[,OPTION...]",
-            help="Run in a container or virtual machine: bwrap, runc, crun, gvisor, vm, microvm …; options: volume=DIR[:ro], "
-            "network=host, way=NAME, memory=2G, root=IMAGE. Of several, each is run.",
-            group=PROGRAM,
-        ),
         disturbed_option,
         wait_quiet_option,
         wait_option,
         trust_option,
     ]
-    return _with(_handing_run(function, _PARAMETERS), [*_START, *judging])
 
 
 def _launchers(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:

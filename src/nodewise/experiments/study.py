@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.shapes import ShapeError
@@ -184,12 +184,15 @@ class _Run:
         near = found.study.processors(point) if found.study.processors is not None else None
         self._settings = {s.contender.name: self._setting(s, near) for s in self._series}
         self._made = 0
+        #: When the first block began, and how many have run in it.
+        self._begun_s: float | None = None
+        self._ran = 0
         self._free: tuple[str, ...] = ()
         self._other_load: list[str] = []
 
     def _wanted(self, point: Mapping[str, str]) -> list[Contender]:
         question = self._question
-        wanted = _wanted(contenders_of(question.found, point), question.only)
+        wanted = _wanted(contenders_of(question.found, point, question.only), question.only)
         if question.ranks is None:
             return wanted
         return [able_to_join(c, question.ranks, question.environment) for c in wanted]
@@ -305,6 +308,7 @@ class _Run:
 
     def _arm(self, name: str) -> Arm:
         def before() -> None:
+            self._check_so_far()
             self._observe(StudyProgress(self._made + 1, self._question.blocks, name, self._meter.seconds))
 
         return Arm(self._settings[name], _LONGEST_S, (before, lambda: None))
@@ -337,13 +341,44 @@ class _Run:
         """The contender that a setting is of."""
         return next((name for name, setting in self._settings.items() if setting.key == key), key)
 
+    def _check_so_far(self) -> None:
+        """Before a run of the first block: whether what was spent by now is too much already. Raises InputError as `_check_budget` would."""
+        question = self._question
+        if self._made or not question.firm:
+            return
+        # the meter stands still between runs
+        now_s = question.seconds - self._meter.left_s(self._meter.budget)
+        if self._begun_s is None:
+            self._begun_s = now_s
+            if now_s >= question.seconds:
+                ran = f"finding out which contenders run here took {format_seconds(now_s)} of it"
+                self._refuse_budget(ran, "more than ", now_s)
+            return
+        self._ran += 1
+        # a block takes as long at least
+        spent_s = now_s - self._begun_s
+        if (
+            question.limit_s is None
+            and self._begun_s + _WARM * (self._begun_s + self._needed * spent_s) > question.seconds
+        ):
+            many = len(self._arms())
+            self._refuse_budget(
+                f"{self._ran} of {many} contenders took {format_seconds(spent_s)}",
+                "more than ",
+                self._begun_s + self._needed * spent_s / self._ran * many,
+            )
+
     def _check_budget(self, block: Block) -> None:
         """After the first block: whether the budget holds as many as are needed. Raises InputError where it was asked for."""
         question, many = self._question, len(self._arms())
         if question.limit_s is not None and block.whole:
             return
-        each_s = sum(block.costs.values()) / max(1, len(block.costs)) * many
-        before_s = self._meter.seconds - sum(block.costs.values())
+        spent_s = sum(block.costs.values())
+        if self._begun_s is not None and self._ran + 1 == len(block.costs):
+            # the first run's cost begins where the study began
+            spent_s = self._meter.seconds - self._begun_s
+        each_s = spent_s / max(1, len(block.costs)) * many
+        before_s = self._meter.seconds - spent_s
         whole_s = before_s + self._needed * each_s
         if not self._question.firm:
             if whole_s > question.seconds or question.full:
@@ -357,10 +392,13 @@ class _Run:
         ran = f"one run of each of the {many} contenders takes {format_seconds(each_s)}"
         if not block.whole:
             ran = f"it ended after {len(block.costs) - len(block.stopped)} of {many} contenders"
+        self._refuse_budget(ran, "more than " if block.stopped else "", whole_s)
+
+    def _refuse_budget(self, ran: str, more: str, whole_s: float) -> NoReturn:
         raise InputError(
             f"the budget is too small: {ran}, and {self._needed} runs of each are needed",
-            f"give {'more than ' if block.stopped else ''}--budget {whole_duration(whole_s)}, "
-            f"{'' if question.quick else '--quick, '}or fewer contenders with --only",
+            f"give {more}--budget {whole_duration(whole_s)}, "
+            f"{'' if self._question.quick else '--quick, '}or fewer contenders with --only",
         )
 
     def _judged(self, stopped: str) -> StudyVerdict:

@@ -15,13 +15,16 @@ from nodewise.runner.isolation import Isolation
 from nodewise.runner.proc_files import children_of
 
 
-def why_not(name: str) -> str | None:
-    """Why a kind does not work here, with what brings it; None where it does. Raises InputError for one that is not known."""
+def why_not(name: str, emulated: bool = True) -> str | None:
+    """Why a kind does not work here, with what brings it; None where it does. Raises InputError for one that is not known.
+
+    One that only works by emulating a processor works only where it may be `emulated`; else that is not tried.
+    """
     kind = kind_of(name)
     if kind.start is None:
         return None
     try:
-        working_way(kind)
+        working_way(kind, emulated=emulated)
     except UnavailableError as problem:
         return f"{problem.what} ({problem.hint})" if problem.hint else problem.what
     return None

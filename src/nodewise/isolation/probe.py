@@ -159,13 +159,19 @@ def _state(kind: Kind) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def working_way(kind: Kind, wanted: str = "") -> Way:
-    """The way in which a kind works here: the `wanted` one, or the first. Raises UnavailableError with the runtime's own words."""
+def working_way(kind: Kind, wanted: str = "", emulated: bool = True) -> Way:
+    """The way in which a kind works here: the `wanted` one, or the first; one that emulates, which takes seconds to start, only where it may be `emulated`.
+
+    Raises UnavailableError with the runtime's own words.
+    """
     ways = (kind.way(wanted),) if wanted else kind.ways
     kind.runtime()
     refused = []
     remedy = ""
     for way in ways:
+        if way.emulated and not emulated:
+            refused.append(f"{way.name}: left out, as its times mean nothing")
+            continue
         answer = known(kind, way)
         if answer.works:
             return way

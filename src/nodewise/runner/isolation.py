@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,11 @@ STARTUP, TEARDOWN = "startup_s", "teardown_s"
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 #: They are the kernel's, and inside they are its own.
 _KERNELS = ("/proc", "/dev", "/sys")
+_WHY = {
+    errno.ENOENT: "is not there",
+    errno.ENOTDIR: "is not there",
+    errno.ELOOP: "is a symbolic link that leads round in a circle",
+}
 _EXAMPLE = "write it such as bwrap, or runc,volume=/data,network=host"
 
 
@@ -98,18 +105,28 @@ def read_isolation(text: str, folder: Path | None = None) -> Isolation | None:
 
 
 def _image(text: str, folder: Path) -> str:
-    whole = (folder / text).resolve()
+    hint = "name a file with an ext4 or erofs file system in it"
+    whole = _whole(folder / text, f"the image {text}", hint)
     if not whole.is_file():
-        why = "is no file" if whole.exists() else "is not there"
-        raise InputError(f"--isolation: the image {text} {why}", "name a file with an ext4 or erofs file system in it")
+        raise InputError(f"--isolation: the image {text} is no file", hint)
     return str(whole)
+
+
+def _whole(path: Path, named: str, hint: str) -> Path:
+    """The whole path of what is there, through links. Raises InputError with what is `named` so."""
+    # Path.resolve raises RuntimeError for links that lead in a circle, in some versions
+    whole = Path(os.path.realpath(path))
+    try:
+        whole.stat()
+    except OSError as problem:
+        why = _WHY.get(problem.errno or 0, f"cannot be read: {problem.strerror}")
+        raise InputError(f"--isolation: {named} {why}", hint) from None
+    return whole
 
 
 def _volume(text: str, folder: Path) -> str:
     path, writable = volume_of(text)
-    whole = (folder / path).resolve()
-    if not whole.exists():
-        raise InputError(f"--isolation: the volume {path} is not there", "name a folder or a file of this system")
+    whole = _whole(folder / path, f"the volume {path}", "name a folder or a file of this system")
     if "," in str(whole) or str(whole) == "/":
         raise InputError(
             f"--isolation: {whole} cannot be a volume", "name a folder below /, without a comma in its name"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -87,7 +87,7 @@ def _default(found: Found, words: Sequence[str]) -> list[str]:
     point = found.study.point(knobs)
     contenders = {c.name: c for c in native_contenders(found, point)}
     if variant not in contenders:
-        contenders |= {c.name: c for c in script_contenders(found, point) if c.kind == VARIANT}
+        contenders |= {c.name: c for c in script_contenders(found, point, {variant}) if c.kind == VARIANT}
     if variant not in contenders:
         raise InputError(
             f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(contenders)}"
@@ -202,12 +202,17 @@ def _vendor() -> str:
     return load_machine().processor.vendor
 
 
-def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
-    """The contenders in Python, peers and programs; one that is not installed is a contender with the reason."""
+def script_contenders(found: Found, point: Mapping[str, str], among: Collection[str] | None = None) -> list[Contender]:
+    """The contenders in Python, peers and programs; one that is not installed is a contender with the reason.
+
+    Only of those `among` them (None: all) is a reason asked that takes time to find.
+    """
+    wanted = [] if among is None else ["--among", ",".join(sorted(among))]
     contenders = []
     for kind, path in found.scripts:
         command = script_command(found, path, path.stem, point)
-        asked = subprocess.run([*command[:5], "--available"], capture_output=True, text=True, check=False)
+        question = [*command[:5], "--available", *wanted, *_words(point)]
+        asked = subprocess.run(question, capture_output=True, text=True, check=False)
         try:
             answer = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
@@ -230,9 +235,14 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
     return contenders
 
 
-def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
-    """All contenders that a point is for: the table's, then those in Python."""
-    every = [*native_contenders(found, point), *script_contenders(found, point)]
+def contenders_of(found: Found, point: Mapping[str, str], only: Collection[str] = ()) -> list[Contender]:
+    """All contenders that a point is for: the table's, then those in Python.
+
+    Where `only` some are wanted the others have no reason that takes time to find. Raises InputError for a point that is for none.
+    """
+    # what it refuses is said before anything is started
     wanted = found.study.select(point) if found.study.select is not None else None
+    among = (set(only) if wanted is None else {*wanted} & {*only}) if only else wanted
+    every = [*native_contenders(found, point), *script_contenders(found, point, among)]
     # a file that cannot be asked has names that no study knows
     return [c for c in every if wanted is None or c.name in wanted or (c.not_run or "").startswith(_UNASKED)]

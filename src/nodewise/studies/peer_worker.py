@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a study's contender in Python once, in a process of its own, and prints the sample protocol.
 
-    python -m nodewise.studies.peer_worker FILE.py STUDY.so [--available] [--contender NAME] [--repeat R] [knob=value …]
-        [--settle | --settled name=value …]
+    python -m nodewise.studies.peer_worker FILE.py STUDY.so [--available [--among A,B]] [--contender NAME] [--repeat R]
+        [knob=value …] [--settle | --settled name=value …]
 
 The file has `available() -> str | None` (why it cannot run, or None), `prepare(inputs, point, threads) -> state` from the
 study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(state)`, arrays by the study's names. Where
 it needs them it has also: `ENVIRONMENT`, variables for its process (empty: to clear); `metrics(state)`, other numbers by
 name; and in place of `available`, `contenders()`, several by name with the reason why one cannot run, or None: the point
-then holds the name as `contender`. `settle(inputs, point, threads)` finds by trial what has to hold for all runs (a quality
+then holds the name as `contender`. Where finding that out takes time the reason is a function of the point, which is called only
+for those that are asked for. `settle(inputs, point, threads)` finds by trial what has to hold for all runs (a quality
 that several variants have in common), numbers by name, which `prepare` has in its point: with `--settle` they are printed and
 nothing else is done, with `--settled` they are given, and with neither the process settles for itself. It runs once to
 warm up and then under the clock. The inputs come from the study's worker, which judges the outputs afterwards by the
@@ -22,7 +23,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -34,7 +35,7 @@ from nodewise.studies.bound_threads import BIND, Watch, places_asked
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import load_script
 
-_SETTLED = "--settled"
+_SETTLED, _AMONG = "--settled", "--among"
 
 
 class Judge:
@@ -102,22 +103,28 @@ def _after(words: Sequence[str], option: str, absent: str) -> str:
     return words[words.index(option) + 1] if option in words else absent
 
 
+def _why_not(reason: str | Callable[[Mapping[str, str]], str | None] | None, point: Mapping[str, str]) -> str | None:
+    return reason(point) if callable(reason) else reason
+
+
 def main(words: list[str]) -> int:
     """Run the contender; exit code 1 where it is not available or its result is wrong."""
     file = Path(words[0])
     peer = load_script(file)
     contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
-    if "--available" in words:
-        about = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
-        print(json.dumps({"contenders": dict(contenders), **about}))
-        return 0
-    name = _after(words, "--contender", file.stem)
-    if contenders[name]:
-        print(contenders[name], file=sys.stderr)
-        return 1
-    repeat = int(_after(words, "--repeat", "1"))
     given = words.index(_SETTLED) if _SETTLED in words else len(words)
     knobs = [w for w in words[2:given] if "=" in w]
+    if "--available" in words:
+        among = _after(words, _AMONG, "").split(",") if _AMONG in words else contenders
+        reasons = {n: _why_not(r, parse_knobs(knobs)) if n in among else None for n, r in contenders.items()}
+        about = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
+        print(json.dumps({"contenders": reasons, **about}))
+        return 0
+    name = _after(words, "--contender", file.stem)
+    if reason := _why_not(contenders[name], parse_knobs(knobs)):
+        print(reason, file=sys.stderr)
+        return 1
+    repeat = int(_after(words, "--repeat", "1"))
     threads = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
     with Judge(words[1], knobs) as judge:
         if not judge.task:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.isolation.image import read_image
-from nodewise.isolation.kind import all_kinds
+from nodewise.isolation.kind import all_kinds, kind_of
 from nodewise.studies.contract import Knob, Published, Study
 
 _FACTOR, _ADDED, _MODULUS = 6364136223846793005, 1442695040888963407, 1 << 64
@@ -20,6 +20,8 @@ _VERDICTS = (
     ("virtual machine", "slow", "a kernel of its own", "lower"),
     ("light virtual machine", "as a container", "a kernel of its own", "2 to 3 % lower"),
 )
+#: The limit, which is the kernel by itself, and what all are compared with.
+_ALONE, _PROCESS = "alone", "process"
 #: Metrics of guests whose root is mapped begin so.
 _MAPPED = "mapped_"
 #: For tests, of which none is about starts.
@@ -45,11 +47,17 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 def select(point: Mapping[str, str]) -> Collection[str]:
-    """The kinds that are asked for, beside the plain process; all without. Raises InputError for a root that is no image."""
+    """The kinds that are asked for, beside the plain process; all without.
+
+    Raises InputError for a root that is no image, and for a kind that there is not.
+    """
     if point.get("root"):
         read_image(Path(point["root"]))
-    asked = [word for word in point.get("kinds", "").split(",") if word]
-    return [name for name in ("alone", *all_kinds()) if not asked or name in ("alone", "process", *asked)]
+    asked = [word.strip() for word in point.get("kinds", "").split(",") if word.strip()]
+    for name in asked:
+        if name != _ALONE:
+            kind_of(name)
+    return [name for name in (_ALONE, *all_kinds()) if not asked or name in (_ALONE, _PROCESS, *asked)]
 
 
 def report(result: Mapping[str, Any]) -> Sequence[str]:
@@ -137,6 +145,7 @@ STUDY = Study(
         Knob("instances", "at a time at most: 1, 2, 4 …", "4", quick="2", most=4096),
         Knob("root", "an image that has sleep: guests are measured with their root mapped from it, too", "", text=True),
         Knob("kinds", "those that are measured, separated by commas (default: all)", "", text=True),
+        Knob("emulated", "whether those are that only emulate a processor", "yes", ("yes", "no"), quick="no"),
     ),
     default_variant="process",
     plain_variant="process",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError, UnavailableError
-from nodewise.isolation.kind import Way, kind_of
-from nodewise.isolation.probe import working_way
+from nodewise.isolation.kind import Kind, Way, kind_of
+from nodewise.isolation.probe import Answer, working_way
 from nodewise_studies.isolation import instances, isolated
 from nodewise_studies.isolation.study import STUDY, reference, report, select
 
@@ -26,6 +26,28 @@ def test_so_many_steps_are_one_jump(rounds: int) -> None:
 def test_kinds_are_chosen_beside_the_plain_process() -> None:
     assert set(select({"kinds": "runc,bwrap"})) == {"alone", "process", "runc", "bwrap"}
     assert {"process", "bwrap", "vm", "microvm"} <= set(select({}))
+
+
+def test_a_kind_that_there_is_not_is_bad_input() -> None:
+    with pytest.raises(InputError, match="no kind of isolation 'gvisr'; did you mean gvisor") as told:
+        select({"kinds": "runc,gvisr"})
+    assert told.value.hint is not None and "bwrap, crun, gvisor" in told.value.hint
+    assert "process" in select({"kinds": "alone, runc "}) and "runc" in select({"kinds": "alone, runc "})
+
+
+def test_short_studies_start_no_emulated_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def known(kind: Kind, way: Way) -> Answer:
+        asked.append(f"{kind.name}/{way.name}")
+        return Answer(way.emulated, "no KVM here")
+
+    monkeypatch.setattr("nodewise.isolation.probe.known", known)
+    monkeypatch.setattr("nodewise.isolation.kind.shutil.which", lambda name, path=None: f"/usr/bin/{name}")
+    why = isolated.contenders()["vm"]
+    said = why(STUDY.point({}, quick=True))
+    assert said is not None and "emulated=yes measures it" in said and asked == ["vm/kvm"]
+    assert why(STUDY.point({})) is None and asked[-1] == "vm/emulated"
 
 
 ROLLUP = """\
@@ -111,4 +133,4 @@ def test_a_kind_runs_the_kernel_starts_and_is_measured(name: str) -> None:
     found = isolated.metrics(state)
     assert 0 < found["startup_p50_s"] <= found["startup_p99_s"] and found["for_scale"] == 0
     assert found["pss_1_bytes"] > 0 and found["pss_2_bytes"] > 0 and found["private_2_bytes"] > 0
-    assert isolated.contenders()[name] is None
+    assert isolated.contenders()[name](point) is None

@@ -213,7 +213,7 @@ class _Compare(HyperfineWords, Exporting):
 @resume_option("--budget, --max-runs and exports")
 @json_option()
 @ci_option
-@run_options
+@run_options("Given several times, each command runs in each.")
 @same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
 @click.pass_context

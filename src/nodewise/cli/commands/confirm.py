@@ -82,7 +82,7 @@ BROKEN = 1
 @out_option()
 @resume_option("--budget and --max-runs")
 @json_option()
-@run_options
+@run_options(None)
 @same_output_options(Kind.OFF)
 @click.argument("directory", required=False, type=PATH, metavar="DIR")
 @click.argument("other", nargs=-1, metavar="[-- OTHER ARGUMENTS]")

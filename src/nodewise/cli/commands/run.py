@@ -62,7 +62,7 @@ _ANEW = ("as_json", "budget")
 @out_option()
 @resume_option()
 @json_option("every sample")
-@run_options
+@run_options("It is given once: `nodewise compare` takes several.")
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
 def command(

@@ -94,7 +94,7 @@ _ANEW = ("as_json", "budget")
 @out_option()
 @resume_option()
 @json_option()
-@run_options
+@run_options(None)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
 def command(

@@ -147,7 +147,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     help="Run the program once, say what would be tried and how long it takes, and end.",
     group="Search",
 )
-@run_options
+@run_options("Several are tried with --axes isolation.")
 @same_output_options(Kind.AUTO)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context

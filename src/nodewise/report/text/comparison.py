@@ -19,6 +19,8 @@ from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict
 
+#: The columns of every comparison, from the command to the speedup, and what is between any two.
+_COUNTED, _APART = 6, "  "
 #: How many settings of a front are named in a line.
 _NAMED = 4
 _ENDED = {
@@ -125,20 +127,11 @@ def _span(pair: PairVerdict) -> str:
 
 
 def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
-    """The table, the answer, and what to know of it."""
-    del width
+    """The table, in parts where it is wider than so many columns, the answer, and what to know of it."""
     verdict, labels = stored.verdict, labels_of(stored.experiment)
     threshold = stored.experiment.question.get("threshold")
     heads, rows = table_rows(verdict, labels)
-    rows = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
-    widths = [max(cell_len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-
-    def line(cells: list[str]) -> str:
-        blanks = [" " * (w - cell_len(c)) for c, w in zip(cells, widths, strict=True)]
-        first, *rest = (c + b if i == 0 else b + c for i, (c, b) in enumerate(zip(cells, blanks, strict=True)))
-        return "  ".join([first, *rest]).rstrip()
-
-    lines = [line(heads), *(line(row) for row in rows), ""]
+    lines = _table_lines([heads, *([" ".join(cell.split("\n")) for cell in row] for row in rows)], width)
     ended = _ENDED.get(verdict.stopped)
     spent = f"{verdict.blocks} blocks, {format_seconds(verdict.seconds_spent)}" + (f"; {ended}" if ended else "")
     lines.append(f"answer    {describe(verdict, labels)}")
@@ -150,6 +143,46 @@ def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
     lines += _gate_lines(verdict, threshold)
     lines += [f"note      {text}" for text in verdict.warnings]
     return "\n".join(lines)
+
+
+def _table_lines(rows: list[list[str]], width: int) -> list[str]:
+    """The rows, the heads among them, with a blank line behind; one table where it fits, else several that begin with the command each."""
+    heads = rows[0]
+    widths = [max(cell_len(row[i]) for row in rows) for i in range(len(heads))]
+    parts = [list(range(1, len(heads)))]
+    if sum(widths) + len(_APART) * len(parts[0]) > width:
+        parts = _parts(heads, widths, width)
+
+    def line(cells: list[str], columns: list[int]) -> str:
+        blanks = [" " * (w - cell_len(c)) for c, w in zip(cells, widths, strict=True)]
+        return _APART.join([cells[0] + blanks[0], *(blanks[i] + cells[i] for i in columns)]).rstrip()
+
+    return [text for columns in parts for text in (*(line(row, columns) for row in rows), "")]
+
+
+def _parts(heads: list[str], widths: list[int], width: int) -> list[list[int]]:
+    """The columns besides the command, in parts that fit beside it; who looks at one table wants the range least."""
+
+    def fits(columns: list[int]) -> bool:
+        return widths[0] + sum(len(_APART) + widths[i] for i in columns) <= width
+
+    every, range_at = list(range(1, _COUNTED)), heads.index("range")
+    begun = every if fits(every) else []
+    order = [] if begun else [*(i for i in every if i != range_at), range_at]
+    order += range(_COUNTED, len(heads))
+    # a spread belongs to the median before it
+    groups: list[list[int]] = []
+    for i in order:
+        if heads[i] == "MAD":
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    parts: list[list[int]] = [begun, []] if begun else [[]]
+    for group in groups:
+        if parts[-1] and not fits([*parts[-1], *group]):
+            parts.append([])
+        parts[-1] += group
+    return parts
 
 
 def _other_pairs(verdict: CompareVerdict) -> list[PairVerdict]:
