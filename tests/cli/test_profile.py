@@ -239,7 +239,7 @@ def test_what_cannot_be_read_has_no_profile_beside_it(
 
     monkeypatch.setattr("nodewise.api.profile.read_recordings", broken)
     assert nodewise_here("profile", "--out", str(tmp_path / "x"), "--", "true").returncode == 2
-    assert [path.name for path in (tmp_path / "x").iterdir()] == ["perf.data"]
+    assert {path.name for path in (tmp_path / "x").iterdir()} - {"builds"} == {"perf.data"}
     again = nodewise_here("profile", "--out", str(tmp_path / "x"), "--", "true")
     assert again.returncode == 2 and "holds a recording that was broken off" in again.stderr
 
