@@ -242,7 +242,7 @@ def _set_aside(prepared: Prepared, number: int) -> ProgramError:
         kept = f"; what it had written is kept as {aside}, which it cannot read"
     return ProgramError(
         f"{name} was ended by {signal_name(number)} in the middle of recording, and what it ran with it",
-        f"profile again: who ended it, or was there too little memory?{kept}",
+        f"profile again; the system ends what has too little memory so, too{kept}",
     )
 
 
