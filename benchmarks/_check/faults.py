@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks._check.fleets import Node
+from nodewise.nodes.facts import kinds_of
 from nodewise.nodes.rule import Rule
 from nodewise.statistics.summary import median
 
@@ -88,10 +89,17 @@ def _find(node: Node, path: str, rng: random.Random) -> tuple[Any, str, str] | N
     return None
 
 
-def _other(value: Any) -> Any:
-    """Another value of the same kind. Raises ValueError for a null: of what kind the fact is its fleets do not say."""
+#: Of a fact that the fleets lack, by its kind.
+_OF_KIND: dict[type, Any] = {str: "there", bool: True, int: 1, float: 1.0}
+
+
+def _other(value: Any, path: str) -> Any:
+    """Another value of a fact of the same kind. Raises ValueError for one that is a list or a table, and null in the fleets."""
     if value is None:
-        raise ValueError("the fleets of benchmarks/_check lack this fact: add it there, or a value to _BROKEN")
+        kind = next((k for k in _OF_KIND if k in kinds_of(path)), None)
+        if kind is None:
+            raise ValueError(f"{path} is null in the fleets of benchmarks/_check: add it there, or a value to _BROKEN")
+        return _OF_KIND[kind]
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
@@ -104,7 +112,11 @@ def _other(value: Any) -> Any:
     if isinstance(value, list):
         return value[:-1] if len(value) > 1 else [*value, "sync" if isinstance(value[0], str) else 5]
     if isinstance(value, dict):
-        return dict(list(value.items())[:-1]) if len(value) > 1 else {k: _other(v) for k, v in value.items()}
+        return (
+            dict(list(value.items())[:-1])
+            if len(value) > 1
+            else {k: _other(v, f"{path}.{k}") for k, v in value.items()}
+        )
     raise ValueError(f"a value of a kind that is not known: {value!r}")
 
 
@@ -184,7 +196,7 @@ def _plant_categorical(nodes: list[Node], rule: Rule, free: list[int], planted: 
         else:
             # half is beyond what passes for the same
             half = "within" in rule.condition and isinstance(holder.get(name), int)
-            holder[name] = 10 if name == "speed" else holder[name] // 2 if half else _other(holder.get(name))
+            holder[name] = 10 if name == "speed" else holder[name] // 2 if half else _other(holder.get(name), full)
         planted.faults[node["node"]] = (rule.id, full)
         free.pop()
         done += 1

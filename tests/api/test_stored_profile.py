@@ -38,6 +38,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(("count", "seconds", "said"), [(30, 0.002, True), (9, 0.002, False), (30, 0.02, False)])
+def test_of_processes_too_short_to_be_sampled_it_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, count: int, seconds: float, said: bool
+) -> None:
+    lines = SAID.format("10.0", "10.0").splitlines()
+    for pid in range(2, 2 + count):
+        lines += [f"expr {pid}/{pid} {t}: PERF_RECORD_SWITCH IN" for t in (11.0, 11.0 + seconds)]
+    monkeypatch.setattr(stored_profile, "_recorded", lambda path: read_samples(lines))
+    notes = read_recordings(folder, ASKED).result.notes
+    assert any(f"{2 * count} of {2 * count + 2} processes ended before their first sample" in n for n in notes) == said
+    # running longer would show no more
+    assert any("let it run longer" in n for n in notes) != said
+
+
 @pytest.mark.parametrize(
     ("most", "words"),
     [

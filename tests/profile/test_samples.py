@@ -96,3 +96,26 @@ def test_names_with_blanks_and_parentheses_are_whole(symbol: str, file: str) -> 
     for said in (chained, alone):
         [taken] = read_samples(said.splitlines()).samples
         assert taken.chain == (Frame(symbol, file, 0x55D0),)
+
+
+BRIEF = """
+perf-exec 0/0 0.000000: PERF_RECORD_COMM: perf-exec:1/1
+sh 1/1 10.000: PERF_RECORD_COMM exec: sh:1/1
+sh 2/2 10.001: PERF_RECORD_SWITCH IN
+expr 2/2 10.002: PERF_RECORD_COMM exec: expr:2/2
+expr 2/2 10.003: PERF_RECORD_SWITCH OUT preempt
+expr 2/2 10.004: PERF_RECORD_SWITCH IN
+expr 2/2 10.005: PERF_RECORD_EXIT(2:2):(1:1)
+sleep 3/3 10.010: PERF_RECORD_SWITCH OUT
+sh 1/1 11.010: PERF_RECORD_EXIT(1:1):(0:0)
+"""
+
+
+def test_a_process_is_called_by_what_it_ran_and_seen_until_it_ended() -> None:
+    threads = read_samples(BRIEF.splitlines()).threads
+    assert set(threads) == {(1, 1), (2, 2), (3, 3)}
+    expr, waiting = threads[2, 2], threads[3, 3]
+    assert expr.name == "expr" and expr.last - expr.first == pytest.approx(0.004)
+    # what still waits when the recording ends has waited until then
+    assert waiting.waited_s == pytest.approx(1.0) and waiting.last == pytest.approx(11.010)
+    assert threads[1, 1].waited_s == 0

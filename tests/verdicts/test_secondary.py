@@ -89,7 +89,7 @@ def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Pa
     verdict = _compared(tmp_path, shown=shown)
     experiment = read_experiment(tmp_path / "x")
     assert experiment.shown == shown
-    lines = comparison_text(stored(experiment, verdict), 80).splitlines()
+    lines = comparison_text(stored(experiment, verdict), 200).splitlines()
     assert lines[0].split()[-4:] == ["energy_j", "MAD", "score", "MAD"]
     assert " J" in lines[2]
     plain = _compared(tmp_path / "y")

@@ -208,7 +208,7 @@ def conclude_profile(prepared: Prepared, seconds: float, status: int) -> Profile
         name = prepared.command[0]
         raise NothingRecordedError(
             f"nothing was recorded: {name} ended by itself with the exit code {exit_code}",
-            "did it start the program? with --only-ranks: are those that are named there?",
+            "did it start the program? with ranks: are those that are named there?",
         )
     if full is None:
         # whoever breaks off the reading can have it read later

@@ -36,6 +36,8 @@ from nodewise.profile.samples import Recorded, read_samples
 RECORDING, SPIED = "perf.data", "py-spy.json"
 #: From this share of samples on it is said that they lack callers.
 _MANY_CUT = 0.02
+#: From so many processes without a sample on it is said that they are missing.
+_MANY_BRIEF = 20
 #: What is written beside them.
 KEPT = "profile.json"
 
@@ -106,10 +108,14 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         notes.append(
             f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
         )
-    if len(work) < FEWEST:
+    brief, many = _brief_processes(recorded, 1 / kept.rate)
+    if brief >= _MANY_BRIEF:
         notes.append(
-            f"{samples_text(len(work))} bear{'s' * (len(work) == 1)} no shares: let it run longer, or ask for more by --rate"
+            f"{brief} of {many} processes ended before their first sample: what they did is missing; a higher --rate, such as 999, sees more of them"
         )
+    if len(work) < FEWEST:
+        more = "" if brief >= _MANY_BRIEF else ": let it run longer, or ask for more by --rate"
+        notes.append(f"{samples_text(len(work))} bear{'s' * (len(work) == 1)} no shares{more}")
     # each recording has the limit, so that of a rank is full whatever those of others hold
     full = [one for rank, one in recorded.items() if most_bytes and files[rank].stat().st_size > 0.95 * most_bytes]
     if ended := [one.samples[-1].time for one in full if one.samples]:
@@ -158,6 +164,21 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         recordings=tuple(str(path) for path in files.values()),
     )
     return Profiled(result, recorded)
+
+
+def _brief_processes(recorded: Mapping[int | None, Recorded], interval_s: float) -> tuple[int, int]:
+    """How many processes have no sample and lived for less than what lies between two, and how many there were."""
+    brief = many = 0
+    for one in recorded.values():
+        sampled = {taken.pid for taken in one.samples if taken.waited is None}
+        lives: dict[int, tuple[float, float]] = {}
+        for (pid, _), life in one.threads.items():
+            first, last = lives.get(pid, (life.first, life.last))
+            lives[pid] = min(first, life.first), max(last, life.last)
+        many += len(lives)
+        # perf counts for each process anew when the next sample is due
+        brief += sum(pid not in sampled and last - first < interval_s for pid, (first, last) in lives.items())
+    return brief, many
 
 
 def _why_cut(chains: str, lacks: str) -> str:

@@ -202,6 +202,7 @@ def script_lines(perf: str, recorded: Path) -> Iterator[str]:
         "-i",
         str(recorded),
         "--show-switch-events",
+        "--show-task-events",
         "--show-lost-events",
         "--no-inline",
         "-F",

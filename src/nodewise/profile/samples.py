@@ -86,59 +86,90 @@ def _frame(found: re.Match[str]) -> Frame:
 
 def read_samples(lines: Iterable[str]) -> Recorded:
     """What `profile.perf.script_lines` gave. A line that is not understood is passed over: perf adds kinds of its own."""
-    found = Recorded()
-    out: dict[tuple[int, int], _Out] = {}
-    waiting_chain: dict[tuple[int, int], tuple[Frame, ...]] = {}
-    at: tuple[tuple[int, int], float, bool] | None = None
-    chain: list[Frame] = []
-
-    def close() -> None:
-        nonlocal at
-        if at is None:
-            return
-        key, time, switched = at
-        if switched:
-            waiting_chain[key] = tuple(chain)
-        else:
-            found.samples.append(Taken(*key, time, tuple(chain)))
-        chain.clear()
-        at = None
-
+    reading = _Reading()
     for line in lines:
+        reading.take(line)
+    return reading.ended()
+
+
+class _Reading:
+    """Takes in the lines one after the other."""
+
+    def __init__(self) -> None:
+        self._found = Recorded()
+        self._out: dict[tuple[int, int], _Out] = {}
+        self._waiting_chain: dict[tuple[int, int], tuple[Frame, ...]] = {}
+        self._at: tuple[tuple[int, int], float, bool] | None = None
+        self._chain: list[Frame] = []
+        self._exited: set[tuple[int, int]] = set()
+        self._end = 0.0
+
+    def take(self, line: str) -> None:
+        """A frame of the sample before, or what happened next."""
         head = _HEAD.match(line)
         if head is None:
             frame = _FRAME.match(line)
             # where the copy of the stack ends perf names no function, at the last of all addresses
-            if frame is not None and at is not None and frame["ip"] != _NOWHERE:
-                chain.append(_frame(frame))
-            continue
-        close()
+            if frame is not None and self._at is not None and frame["ip"] != _NOWHERE:
+                self._chain.append(_frame(frame))
+            return
+        self._close()
         key, time, rest = (int(head["pid"]), int(head["tid"])), float(head["time"]), head["rest"]
+        if time == 0.0:
+            # what perf itself was before it started the program
+            return
+        self._end = max(self._end, time)
         lost = _LOST.search(rest)
         if lost is not None:
-            found.lost += int(lost["count"])
-            continue
-        life = found.threads.setdefault(key, Life(head["comm"], time, time))
+            self._found.lost += int(lost["count"])
+            return
+        life = self._found.threads.setdefault(key, Life(head["comm"], time, time))
         # a thread is named after what it was started by until it runs a program of its own
         life.name, life.last = head["comm"], time
         if rest.startswith("PERF_RECORD_SWITCH"):
-            if " OUT" in rest:
-                out[key] = _Out(time, "preempt" in rest, waiting_chain.pop(key, None))
-            elif (left := out.pop(key, None)) is not None:
-                _came_back(found, life, key, left, time)
-        elif rest.startswith("PERF_RECORD"):
-            continue
+            self._switched(life, key, time, rest)
+        elif rest.startswith("PERF_RECORD_EXIT"):
+            self._exited.add(key)
+        elif not rest.startswith("PERF_RECORD"):
+            self._sampled(key, time, rest)
+
+    def ended(self) -> Recorded:
+        """All of it."""
+        self._close()
+        for key, left in self._out.items():
+            # it waited on while the recording ended
+            if key not in self._exited:
+                self._found.threads[key].last = self._end
+                _came_back(self._found, self._found.threads[key], key, left, self._end)
+        self._found.samples.sort(key=lambda one: one.time)
+        return self._found
+
+    def _switched(self, life: Life, key: tuple[int, int], time: float, rest: str) -> None:
+        if " OUT" in rest:
+            self._out[key] = _Out(time, "preempt" in rest, self._waiting_chain.pop(key, None))
+        elif (left := self._out.pop(key, None)) is not None:
+            _came_back(self._found, life, key, left, time)
+
+    def _sampled(self, key: tuple[int, int], time: float, rest: str) -> None:
+        self._at = (key, time, rest.startswith("sched:sched_switch"))
+        if not self._at[2]:
+            self._found.event = event_name(rest)
+        # without chains the one function stands behind the event
+        alone = _ALONE.search(rest)
+        if alone is not None:
+            self._chain.append(_frame(alone))
+
+    def _close(self) -> None:
+        """The sample before has all its frames."""
+        if self._at is None:
+            return
+        key, time, switched = self._at
+        if switched:
+            self._waiting_chain[key] = tuple(self._chain)
         else:
-            at = (key, time, rest.startswith("sched:sched_switch"))
-            if not at[2]:
-                found.event = event_name(rest)
-            # without chains the one function stands behind the event
-            alone = _ALONE.search(rest)
-            if alone is not None:
-                chain.append(_frame(alone))
-    close()
-    found.samples.sort(key=lambda one: one.time)
-    return found
+            self._found.samples.append(Taken(*key, time, tuple(self._chain)))
+        self._chain.clear()
+        self._at = None
 
 
 def _came_back(found: Recorded, life: Life, key: tuple[int, int], left: _Out, time: float) -> None:
