@@ -390,11 +390,8 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
             + ("" if alone else "; pairs within a block cancel most of it")
         )
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
-        why = (
-            ": files were not cached, or something had to start"
-            if shape.first_run > 0
-            else ", and something else differed then"
-        )
+        slow = ": files were not cached, or something had to start"
+        why = slow if shape.first_run > 0 else ", and something else differed then"
         warnings.append(
             f"its first run took {1 + shape.first_run:.2f} times as much as the others{why}; with --warmup it is left out"
             + (" (it was, here)" if warmup else "")

@@ -155,7 +155,7 @@ def command(
         return
     from nodewise.studies.discovery import find_study, study_names
 
-    if name.isidentifier() and name not in study_names() and find_spec(f"nodewise.cli.commands.{name}"):
+    if name.isidentifier() and find_spec(f"nodewise.cli.commands.{name}") and name not in study_names():
         raise InputError(f"unknown study: {name!r}; did you mean `nodewise {name}`?", f"nodewise {name} --help")
     found = find_study(name)
     if any(word.split("=")[0] == _SWEEP for word in knob_words):
