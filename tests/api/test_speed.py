@@ -69,3 +69,12 @@ def test_tests_are_named() -> None:
     assert speed_tests("disk,dgemm,disk") == ("disk", "dgemm")
     with pytest.raises(InputError, match="no such test: 'stream'"):
         speed_tests("stream")
+
+
+def test_no_budget_is_asked_for_that_nobody_can_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: object, **__: object) -> None:
+        raise InputError("the budget is too small: one run takes 6.2 s", "give --budget 1min")
+
+    monkeypatch.setattr(speed, "study", short)
+    made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("latency",), 1, None, None)
+    assert made.absent["speed.latency"] == "fewer than six runs ended within 60 s"

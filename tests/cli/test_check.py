@@ -2,6 +2,7 @@
 """`nodewise snapshot` and `nodewise check` as they are typed: exit codes, one line for a prologue, and hostile input."""
 
 import copy
+import dataclasses
 import json
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks._check.fleets import Node, regular
+from nodewise.nodes.snapshot import Snapshot
 from tests.cli.conftest import Command
 
 HOSTILE = "6.1\x1b]0;owned\x07\u202e<script>alert(1)</script>"
@@ -209,3 +211,33 @@ def test_links_that_lead_round_in_a_circle_are_bad_input(
     (tmp_path / "round").symlink_to(tmp_path / "loop")
     done = nodewise_here("check", *(str(tmp_path / w) if not w.startswith("-") else w for w in words))
     assert done.returncode == 2 and "defect" not in done.stderr and str(tmp_path) in done.stderr, done.stderr
+
+
+def test_a_list_of_rules_refuses_what_it_would_ignore(nodewise_here: Command) -> None:
+    done = nodewise_here("check", "--list-rules", "--json")
+    assert done.returncode == 2 and "--json would do nothing" in done.stderr
+
+
+def test_a_snapshot_says_what_it_could_not_measure(
+    nodewise_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def none(snapshot: Snapshot, names: tuple[str, ...], *_: object) -> Snapshot:
+        asked.append(names)
+        return dataclasses.replace(snapshot, absent={**snapshot.absent, "speed.disk": "no room"})
+
+    monkeypatch.setattr("nodewise.api.speed.with_speeds", none)
+    # a folder is made where the name ends as one
+    done = nodewise_here("snapshot", "--speed", "all", "-o", f"{tmp_path}/new/", "--node", "n1")
+    assert done.returncode == 0 and "note      disk: not measured: no room" in done.stderr
+    assert json.loads((tmp_path / "new/n1.json").read_text())["node"] == "n1"
+    # one node has no pairs
+    assert asked == [("dgemm", "bandwidth", "latency", "disk")]
+    refused = nodewise_here("snapshot", "-o", f"{tmp_path}/new/n1.json/")
+    assert refused.returncode == 2 and "it is a folder" in refused.stderr
+
+
+def test_of_a_long_message_the_ends_are_shown(nodewise_here: Command) -> None:
+    done = nodewise_here("check", "--fail-on", "x" * 10_000 + "END")
+    assert done.returncode == 2 and len(done.stderr) < 2500 and "is not one of" in done.stderr and " … " in done.stderr

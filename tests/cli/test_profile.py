@@ -61,6 +61,7 @@ def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path,
     same = {c["function"]: c for c in since["changes"]}
     assert same["half"]["difference"] == 0 and same["half"]["before"] == same["half"]["after"]
     assert not any(c["sure"] for c in since["changes"])
+    assert any((out / "builds").rglob("elf"))
     # what it was made of is beside it, and read once the program is another one
     kept = work.read_bytes()
     work.unlink()
@@ -352,3 +353,15 @@ def test_a_page_that_cannot_be_written_costs_itself_only(
     assert "self  95% interval" in done.stderr
     done = nodewise_here("profile", "--read", "x", "--json")
     assert done.returncode == 2 and json.loads(done.stdout)["report"] is None
+
+
+def test_processes_too_short_for_a_sample_are_called_by_what_they_ran(nodewise: Command, tmp_path: Path) -> None:
+    need_perf()
+    loop = "i=0; while [ $i -lt 60 ]; do /bin/true $i; i=$((i+1)); done"
+    done = nodewise("profile", "--out", str(tmp_path / "p"), "--json", "--", "sh", "-c", loop)
+    told = json.loads(done.stdout)
+    assert sum(t["name"] == "true" for t in told["threads"]) >= 30
+    # which is known of all, and until when, where perf says what was executed and what ended
+    ended = [line for line in script_lines("perf", tmp_path / "p/perf.data") if "PERF_RECORD_EXIT" in line]
+    assert sum(line.split()[0] == "true" for line in ended) >= 55
+    assert any("ended before their first sample" in note for note in told["notes"])

@@ -2,6 +2,7 @@
 """tune from the question to the verdict, on programs that exist only as formulas."""
 
 import dataclasses
+import itertools
 import json
 import random
 import re
@@ -469,3 +470,31 @@ def test_a_sweep_of_too_few_runs_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a sweep of \d+ settings") as refused:
         tune(question, Scripted(many_core, 1))
     assert "--max-runs" in str(refused.value.hint) and not (tmp_path / "x").exists()
+
+
+def test_whether_another_setting_overtakes_is_asked_ever_more_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def never(self: Tuner, *_: object) -> bool:
+        assert self._judged is not None
+        asked.append(self._judged.count)
+        return False
+
+    monkeypatch.setattr(Tuner, "_is_overtaken", never)
+    tune(_question(tmp_path), Scripted(lambda s: 1.0 if s.values else 1.004))
+    assert len(asked) >= 8 and asked[-1] > 2 * len(asked)
+    assert all(later >= 1.25 * before for before, later in itertools.pairwise(asked))
+
+
+def test_a_candidate_that_is_overtaken_gives_way_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def first(self: Tuner, candidate: Setting, *_: object) -> bool:
+        compared.append(candidate.key)
+        return compared.count(candidate.key) == len(compared)
+
+    monkeypatch.setattr(Tuner, "_is_overtaken", first)
+    tune(_question(tmp_path), Scripted(many_core, 1))
+    assert len(set(compared)) == 2 and compared.count(compared[0]) == 1

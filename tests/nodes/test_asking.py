@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from benchmarks._check.fleets import regular
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.nodes.asking.ask import _why
 from nodewise.nodes.asking.frames import Frames, framed
 from nodewise.nodes.asking.silence import silence, silence_of
 from nodewise.nodes.asking.starters import Starter, nodes_asked, remote_words, starter_of
@@ -484,3 +485,9 @@ def _started(program: Path) -> list[str]:
         if str(program) in line:
             found.append(line)
     return found
+
+
+def test_a_command_that_took_a_sigkill_to_end_gave_no_answer_in_time() -> None:
+    assert _why("", 137, 4, 24) == "its command was killed: no answer within 4 s, or too little memory there"
+    assert _why("Killed", 137, 4, 24) == _why("", 137, 4, 24)
+    assert _why("", None, 12, 32) == "no answer within 12 s, nor 20 s later"

@@ -101,7 +101,6 @@ class _Reading:
         self._waiting_chain: dict[tuple[int, int], tuple[Frame, ...]] = {}
         self._at: tuple[tuple[int, int], float, bool] | None = None
         self._chain: list[Frame] = []
-        self._exited: set[tuple[int, int]] = set()
         self._end = 0.0
 
     def take(self, line: str) -> None:
@@ -128,8 +127,6 @@ class _Reading:
         life.name, life.last = head["comm"], time
         if rest.startswith("PERF_RECORD_SWITCH"):
             self._switched(life, key, time, rest)
-        elif rest.startswith("PERF_RECORD_EXIT"):
-            self._exited.add(key)
         elif not rest.startswith("PERF_RECORD"):
             self._sampled(key, time, rest)
 
@@ -137,10 +134,9 @@ class _Reading:
         """All of it."""
         self._close()
         for key, left in self._out.items():
-            # it waited on while the recording ended
-            if key not in self._exited:
-                self._found.threads[key].last = self._end
-                _came_back(self._found, self._found.threads[key], key, left, self._end)
+            # it waited on while the recording ended; what has ended itself was on a processor for it
+            self._found.threads[key].last = self._end
+            _came_back(self._found, self._found.threads[key], key, left, self._end)
         self._found.samples.sort(key=lambda one: one.time)
         return self._found
 
