@@ -16,6 +16,7 @@ import pytest
 
 from nodewise.api.stored_profile import _why_cut
 from nodewise.base.errors import ProgramError, StoreError
+from nodewise.profile.perf import script_lines
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
 from tests.started import started
