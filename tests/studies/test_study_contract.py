@@ -103,7 +103,7 @@ def test_every_variant_is_right_over_ranks(found: Found, every: bool) -> None:
     assert list(RANKS(found, every=every)) == []
 
 
-@pytest.mark.parametrize("most", [3, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
