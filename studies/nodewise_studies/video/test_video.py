@@ -124,6 +124,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).write_text(text)
     program = tmp_path / "ffmpeg"
     program.write_text(f"""#!/bin/sh
+echo "$*" >> {tmp_path}/asked
 case "$*" in
 *-version*) echo "ffmpeg version 5.1.9-0+deb12u1 Copyright (c) 2000-2026 the FFmpeg developers" ;;
 *-encoders*) cat {tmp_path}/listed ;;
@@ -219,6 +220,14 @@ def test_the_study_has_a_row_for_each() -> None:
     assert "--contender" in default_command("video", ["height=90"])
     few = contenders_of(VIDEO, VIDEO.study.point({"encoders": "libx264,stored"}))
     assert [c.name for c in few] == ["stored", "libx264-ultrafast", "libx264-veryfast", "libx264-medium"]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_only_who_is_asked_for_is_tried(tmp_path: Path) -> None:
+    rows = script_contenders(VIDEO, VIDEO.study.point({}), ("h264_nvenc",))
+    assert {c.name: c.not_run for c in rows if c.not_run} == {"h264_nvenc": "Cannot load libcuda.so.1"}
+    tried = re.findall(r"-c:v (\S+)", (tmp_path / "asked").read_text())
+    assert tried == ["h264_nvenc"]
 
 
 def test_without_ffmpeg_every_row_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
