@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,13 +23,13 @@ from nodewise.base.errors import InputError
 from nodewise.jobs.submission import JOB, LOG, Array, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
+from tests.started import started
 
 #: What it prints depends on the number of the run in its experiment, and on its argument.
 PROGRAM = """#!/bin/sh
 sleep 0.02
 printf '{"nodewise": 1, "seconds": 1.%04d}\\n' $(( (NODEWISE_RUN * 7919) % 101 + 100 * $1 ))
 """
-NODEWISE = str(Path(sys.executable).parent / "nodewise")
 #: sbatch keeps what it is given, squeue says what is written down, scontrol that it was called.
 STAND_INS = {
     "sbatch": 'printf "%s\\n" "$@" > "$HERE/sbatch"; cat > "$HERE/job.sh"; [ ! -e "$HERE/refuse" ] || { echo "sbatch: error: no such partition" >&2; exit 1; }\necho 7\n',
@@ -64,9 +63,7 @@ def typed(*words: str) -> tuple[str, ...]:
 
 
 def nodewise(folder: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [NODEWISE, *words], capture_output=True, text=True, check=False, cwd=folder, timeout=120, env=env
-    )
+    return started(*words, cwd=folder, env=env)
 
 
 def decided(folder: Path) -> dict[str, Any]:

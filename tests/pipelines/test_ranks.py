@@ -20,10 +20,13 @@ from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.pipelines import ranks
 from nodewise.pipelines.result import Ended, PipelineResult
 from nodewise.pipelines.wire import LostError, Wire
+from tests.kernel_symbols import no_kernel_symbols
 from tests.pipelines.files import WHOLE, simple, written
 from tests.pipelines.nodes import Nodes, nodes, started_by
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
 
+__all__ = ["no_kernel_symbols"]
+pytestmark = pytest.mark.usefixtures("no_kernel_symbols")
 LAUNCHERS = ("openmpi", "mpich")
 NODEWISE = [sys.executable, "-m", "nodewise"]
 

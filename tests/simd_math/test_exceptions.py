@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
+
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
 
@@ -53,9 +55,13 @@ def due(function: str, x: float) -> tuple[float | None, set[str]]:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    program = tmp_path_factory.mktemp("simd_math") / "exceptions"
     source = ["-I", str(NATIVE), "-I", str(HERE), str(HERE / "exceptions.cpp")]
-    subprocess.run(["g++", "-std=c++20", "-O2", *source, "-o", str(program), "-lhwy"], check=True)
+    compiler = ["g++", "-std=c++20", "-O2", *source, "-lhwy", "-o"]
+
+    def compiled(folder: Path) -> None:
+        subprocess.run([*compiler, str(folder / "exceptions")], check=True)
+
+    program = made_once(tmp_path_factory, "simd-math", compiled) / "exceptions"
     given = "\n".join(struct.pack(">d", x).hex() for x in ARGUMENTS)
     done = subprocess.run([str(program)], input=given, capture_output=True, text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.studies import building
 from nodewise.studies.commands import default_command, native_contenders
 from nodewise.studies.discovery import find_study
 
@@ -54,13 +55,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_it_is_built_and_run_like_one_of_ours(folder: Path) -> None:
+def test_it_is_built_and_run_like_one_of_ours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = default_command(str(folder), [])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["verified"] is True
     rows = {c.name: c for c in native_contenders(find_study(str(folder)), {})}
     assert rows["future"].not_run == "needs avx9000, which this processor lacks"
     assert rows["nothing"].kind == "limit"
+    # what is there is configured again only where the rule is another one; CMake sees a file that comes
+    steps = []
+    run = subprocess.run
+    monkeypatch.setattr(building.subprocess, "run", lambda words, **how: steps.append(words[1]) or run(words, **how))
+    (folder / "more.cpp").write_text("this is no C++\n")
+    with pytest.raises(InputError, match="does not compile"):
+        building.build_folder(folder)
+    assert steps == ["--build"]
+    (folder / "more.cpp").unlink()
+    monkeypatch.setattr(building, "_state_of", lambda rule: "another")
+    building.build_folder(folder)
+    assert steps == ["--build", "-S", "--build"]
 
 
 def test_sources_that_do_not_compile_are_shown_with_the_compilers_words(folder: Path) -> None:

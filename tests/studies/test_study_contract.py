@@ -3,7 +3,7 @@
 
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,10 +19,15 @@ from nodewise.studies.contract import Knob, parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
 from nodewise.studies.rules import Rule, contract, variant_cases
 from nodewise.tuning.axes import AXES
+from tests.kernel_symbols import no_kernel_symbols
 from tests.runner import mpis
+
+__all__ = ["no_kernel_symbols"]
+pytestmark = pytest.mark.usefixtures("no_kernel_symbols")
 
 STUDIES = [find_study(name) for name in study_names()]
 PEERS = rules.peers_are_right_or_say_why_they_do_not_run
+RANKS = rules.variants_are_right_over_ranks
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long, id="every")])
@@ -50,11 +55,16 @@ def test_variants_agree_with_the_trusted_result(
     assert faults == []
 
 
-def _asked_once(ask: Callable[[Found, Mapping[str, str]], list[Contender]]) -> Any:
+def _asked_once(ask: Callable[..., list[Contender]]) -> Any:
     """What a study has at a point: to ask takes seconds where every row is a program that is tried."""
     study = {found.study.name: found for found in STUDIES}
-    at = cache(lambda name, point: ask(study[name], dict(point)))
-    return lambda found, point, _among=None: list(at(found.study.name, tuple(point.items())))
+    at = cache(lambda name, point, *among: ask(study[name], dict(point), *among))
+
+    def asked(found: Found, point: Mapping[str, str], *among: Collection[str] | None) -> list[Contender]:
+        only = (a if a is None else tuple(sorted(a)) for a in among)
+        return list(at(found.study.name, tuple(point.items()), *only))
+
+    return asked
 
 
 _TARGETS = cache(lambda name: simd_targets(find_study(name)))
@@ -70,28 +80,40 @@ def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [r for r in contract(AXES) if r.faults not in (rules.variants_are_right, PEERS)], ids=lambda r: r.demands
+    "rule",
+    [r for r in contract(AXES) if r.faults not in (rules.variants_are_right, PEERS, RANKS)],
+    ids=lambda r: r.demands,
 )
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_a_rule_of_the_contract_holds(found: Found, rule: Rule) -> None:
-    if rule.faults is rules.variants_are_right_over_ranks and not any(map(rules.launcher_here, mpis.KINDS)):
-        pytest.skip("no MPI is here: its launcher and its library are needed")
     try:
         assert list(rule.faults(found)) == []
     except UnavailableError as missing:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize("most", [3, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long, id="every")])
+@pytest.mark.parametrize("found", [found for found in STUDIES if found.study.joined], ids=lambda f: f.study.name)
+@pytest.mark.usefixtures("asked_once")
+def test_every_variant_is_right_over_ranks(found: Found, every: bool) -> None:
+    """Once by each number of them, at points in turn; to start them takes most of the time."""
+    if not any(map(rules.launcher_here, mpis.KINDS)):
+        pytest.skip("no MPI is here: its launcher and its library are needed")
+    assert list(RANKS(found, every=every)) == []
+
+
+@pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each loads libraries for seconds: of a study with many the long tests have all."""
 
     def some(found: Found, point: Mapping[str, str]) -> list[Contender]:
-        all_of_them: list[Contender] = _SCRIPTS(found, point)
-        return all_of_them[:: -(-len(all_of_them) // most) or 1]
+        # by their names first, as whether one works may take long to find
+        names = [c.name for c in _SCRIPTS(found, point, ())]
+        chosen = names[:: -(-len(names) // most) or 1]
+        return [c for c in _SCRIPTS(found, point, chosen) if c.name in chosen]
 
     monkeypatch.setattr(rules, "script_contenders", some)
     assert list(PEERS(found)) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.native import native_path
+from tests.made_once import made_once
 
 HERE = Path(__file__).parent
 
@@ -15,8 +16,12 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
     """The two programs of this folder, linked with the installed library."""
-    folder, native = tmp_path_factory.mktemp("transport"), native_path("libnodewise-transport.so").parent
-    compiler = ["g++", "-std=c++20", "-O2", "-I", str(HERE.parents[1] / "native")]
+    return made_once(tmp_path_factory, "transport", _compile)
+
+
+def _compile(folder):
+    native = native_path("libnodewise-transport.so").parent
+    compiler = ["g++", "-std=c++20", "-O1", "-I", str(HERE.parents[1] / "native")]
     # of an instrumented library: its programs have to be, too
     if sanitizer := os.environ.get("NODEWISE_SANITIZED"):
         compiler += [f"-fsanitize={sanitizer}", "-g1"]
@@ -24,4 +29,3 @@ def programs(tmp_path_factory):
     for name, parts in (("drill", ("drill",)), ("calls", ("calls", "calls_patterns"))):
         sources = [str(HERE / f"{part}.cpp") for part in parts]
         subprocess.run([*compiler, *sources, "-o", str(folder / name), *library], check=True)
-    return folder

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.native import native_path
+from tests.kernel_symbols import no_kernel_symbols
 from tests.transport.sides import (
     MISSING,
     OK,
@@ -33,10 +34,14 @@ from tests.transport.sides import (
 )
 
 LIBRARY = native_path("libnodewise-transport.so")
-pytestmark = pytest.mark.skipif(
-    not LIBRARY.with_name("libnodewise-transport-fabric.so").is_file(),
-    reason="the transport is built without libfabric",
-)
+__all__ = ["no_kernel_symbols"]
+pytestmark = [
+    pytest.mark.usefixtures("no_kernel_symbols"),
+    pytest.mark.skipif(
+        not LIBRARY.with_name("libnodewise-transport-fabric.so").is_file(),
+        reason="the transport is built without libfabric",
+    ),
+]
 SCHEMES = ["ofi+tcp", "ofi+shm"]
 # libfabric takes a third of a second to begin, in each process: short tests ask for what differs from other addresses
 SHORT = ["closing", "turns", "forks", "leaks", "requests", "publishing", "crossovers", "many"]

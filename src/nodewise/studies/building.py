@@ -30,14 +30,23 @@ def build_folder(folder: Path) -> Path:
         )
     cache = Path(os.environ.get("NODEWISE_CACHE") or Path.home() / ".cache" / "nodewise")
     build = cache / f"{folder.name}-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
-    for step in (
-        [cmake, "-S", str(build_rule()), "-B", str(build), f"-DSTUDY={folder}"],
-        [cmake, "--build", str(build)],
-    ):
+    configured, rule = build / "configured-by", _state_of(build_rule())
+    steps = [[cmake, "--build", str(build)]]
+    if not configured.is_file() or configured.read_text() != rule:
+        steps.insert(0, [cmake, "-S", str(build_rule()), "-B", str(build), f"-DSTUDY={folder}"])
+    for step in steps:
         done = subprocess.run(step, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             printed = (done.stdout + done.stderr).strip()
             raise InputError(
                 f"the study in {folder} does not compile:\n{printed[-3000:]}", "correct its sources and run again"
             )
+    configured.write_text(rule)
     return build / f"{folder.name}.so"
+
+
+def _state_of(rule: Path) -> str:
+    """What changes with any of its files: what was configured by it need not be again, as CMake itself sees what else changes."""
+    stats = [(path.relative_to(rule), path.stat()) for path in sorted(rule.rglob("*"))]
+    known = [str(rule), *(f"{path} {about.st_mtime_ns} {about.st_size}" for path, about in stats)]
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()

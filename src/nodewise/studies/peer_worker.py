@@ -116,7 +116,8 @@ def main(words: list[str]) -> int:
     knobs = [w for w in words[2:given] if "=" in w]
     if "--available" in words:
         among = _after(words, _AMONG, "").split(",") if _AMONG in words else contenders
-        reasons = {n: _why_not(r, parse_knobs(knobs)) if n in among else None for n, r in contenders.items()}
+        # not by items(): a mapping may find a reason out where it is asked for one
+        reasons = {n: _why_not(contenders[n], parse_knobs(knobs)) if n in among else None for n in contenders}
         about = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
         print(json.dumps({"contenders": reasons, **about}))
         return 0

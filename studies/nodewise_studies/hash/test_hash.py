@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import find_study, program_of
+from tests.made_once import made_once
 from tests.started import started
 
 HASH = find_study("hash")
@@ -53,14 +54,21 @@ def test_every_length_up_to_three_blocks_is_right_on_every_instruction_set(funct
         assert done.returncode == 0, done.stderr
 
 
+_LIBRARY = "libisal_crypto.so.2"
+
+
 @pytest.fixture(scope="module", params=[(), ("-DWITH_STATUS",)], ids=["old names", "new names"])
 def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with the interface of isa-l_crypto, which no package has: the real one is not run here."""
-    return _stand_in(tmp_path_factory.mktemp("isal"), *request.param)
+
+    def compiled(folder: Path) -> None:
+        _stand_in(folder, *request.param)
+
+    return made_once(tmp_path_factory, f"isal{''.join(request.param)}", compiled) / _LIBRARY
 
 
 def _stand_in(folder: Path, *options: str) -> Path:
-    library = folder / "libisal_crypto.so.2"
+    library = folder / _LIBRARY
     sources = [HASH.folder / "stand_in" / "isal_crypto.cpp", HASH.folder / "manager.cpp", HASH.folder / "plain.cpp"]
     subprocess.run(["g++", "-std=c++20", "-O2", "-shared", "-fPIC", *options, *sources, "-o", library], check=True)
     return library

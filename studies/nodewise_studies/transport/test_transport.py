@@ -23,6 +23,10 @@ from nodewise.studies.discovery import find_study
 from nodewise_studies.transport.lines import crossover, knee, rates_of
 from nodewise_studies.transport.sizes import message_size, rungs
 from nodewise_studies.transport.study import STUDY
+from tests.kernel_symbols import no_kernel_symbols
+
+__all__ = ["no_kernel_symbols"]
+pytestmark = pytest.mark.usefixtures("no_kernel_symbols")
 
 #: One that lasts until it is ended: 64 GiB, with few sums to keep.
 _LONG = {"size": "1048576", "messages": "65536"}

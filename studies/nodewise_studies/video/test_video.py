@@ -112,6 +112,7 @@ Error initializing output stream 0:0 -- Error while opening encoder for output s
         "Could not open encoder before EOF"
     ),
 }
+_VP8 = "libvpx-rt8"
 BENCH = "bench: utime=0.424s stime=0.018s rtime=0.251s\nbench: maxrss=61916kB\n"
 
 
@@ -123,6 +124,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).write_text(text)
     program = tmp_path / "ffmpeg"
     program.write_text(f"""#!/bin/sh
+echo "$*" >> {tmp_path}/asked
 case "$*" in
 *-version*) echo "ffmpeg version 5.1.9-0+deb12u1 Copyright (c) 2000-2026 the FFmpeg developers" ;;
 *-encoders*) cat {tmp_path}/listed ;;
@@ -218,6 +220,14 @@ def test_the_study_has_a_row_for_each() -> None:
     assert "--contender" in default_command("video", ["height=90"])
     few = contenders_of(VIDEO, VIDEO.study.point({"encoders": "libx264,stored"}))
     assert [c.name for c in few] == ["stored", "libx264-ultrafast", "libx264-veryfast", "libx264-medium"]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_only_who_is_asked_for_is_tried(tmp_path: Path) -> None:
+    rows = script_contenders(VIDEO, VIDEO.study.point({}), ("h264_nvenc",))
+    assert {c.name: c.not_run for c in rows if c.not_run} == {"h264_nvenc": "Cannot load libcuda.so.1"}
+    tried = re.findall(r"-c:v (\S+)", (tmp_path / "asked").read_text())
+    assert tried == ["h264_nvenc"]
 
 
 def test_without_ffmpeg_every_row_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,14 +337,26 @@ def test_the_clip_moves_and_has_texture(tmp_path: Path) -> None:
     assert 20 < psnr(clip[0], clip[1]) < 40
 
 
-@pytest.fixture(scope="module")
-def live() -> list[str]:
-    """The encoders that work here; each is tried, which takes seconds."""
+def _working(among: Sequence[str]) -> list[str]:
     point = VIDEO.study.point({"height": "90", "frames": "5", "psnr": "40"})
-    found = [c.name for c in script_contenders(VIDEO, point) if c.not_run is None]
+    return [c.name for c in script_contenders(VIDEO, point, among) if c.name in among and c.not_run is None]
+
+
+@pytest.fixture(scope="module")
+def all_live() -> list[str]:
+    """The encoders that work here; each is tried, which takes seconds."""
+    found = _working(list(encoders.variants()))
     if not found:
         pytest.skip("no encoder works here: apt-get install ffmpeg; what is read of it is tested above")
     return found
+
+
+@pytest.fixture(scope="module")
+def live(request: pytest.FixtureRequest) -> list[str]:
+    """Some of them, the first two and the last two of a processor's, and VP8's; all where none of these works."""
+    processors = [name for name in encoders.VARIANTS if name.startswith("lib")]
+    found = _working([*processors[:2], _VP8, *processors[-2:]])
+    return found or list(request.getfixturevalue("all_live"))
 
 
 def _ran(name: str, words: Sequence[str] = (), **knobs: str) -> subprocess.CompletedProcess[str]:
@@ -350,13 +372,14 @@ def _answer(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any
     return dict(json.loads(done.stdout))
 
 
-#: Of the encoders that work some, or in the long tests all.
-SOME = pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
+#: Of the encoders that work one, or in the long tests all.
+SOME = pytest.mark.parametrize("which", ["live", pytest.param("all_live", marks=pytest.mark.long)])
+_MOST = {"live": 1, "all_live": 100}
 
 
 @SOME
-def test_encoders_that_work_are_timed_at_like_quality(live: list[str], most: int) -> None:
-    for name in live[:most]:
+def test_encoders_that_work_are_timed_at_like_quality(which: str, request: pytest.FixtureRequest) -> None:
+    for name in request.getfixturevalue(which)[: _MOST[which]]:
         settled = _answer(name, settling_command(()), height="90", frames="5", psnr="40")
         assert settled.keys() == {"nodewise", "quality"}, name
         words = settled_command((), {"quality": settled["quality"]})
@@ -370,15 +393,15 @@ def test_encoders_that_work_are_timed_at_like_quality(live: list[str], most: int
 
 def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared(live: list[str]) -> None:
     # the finest setting of VP8's bits a second is far below
-    name = "libvpx-rt8" if "libvpx-rt8" in live else live[-1]
+    name = _VP8 if _VP8 in live else live[-1]
     answer = _answer(name, height="90", frames="3", psnr="75")
     assert answer["verified"] is True and answer["psnr_db"] < 75 - LIKE_DB
     assert answer["fps"] > 0 and answer["for_scale"] == 1
 
 
 @SOME
-def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(live: list[str], most: int) -> None:
-    for name in live[-most:]:
+def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(which: str, request: pytest.FixtureRequest) -> None:
+    for name in request.getfixturevalue(which)[-_MOST[which] :]:
         done = _ran(name, height="16", frames="1")
         if done.returncode != 0:
             # SVT-AV1 takes nothing below 64 by 64
@@ -425,6 +448,7 @@ def _is_alive(process: int) -> bool:
 
 def test_the_programs_file_needs_nothing_but_numpy() -> None:
     script = VIDEO.folder / "programs" / "ffmpeg.py"
-    words = [sys.executable, "-m", "nodewise.studies.peer_worker", str(script), str(VIDEO.binary), "--available"]
+    asked = ["--available", "--among", _VP8]
+    words = [sys.executable, "-m", "nodewise.studies.peer_worker", str(script), str(VIDEO.binary), *asked]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["contenders"].keys() == encoders.variants().keys()
