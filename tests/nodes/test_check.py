@@ -78,7 +78,7 @@ def test_a_sound_fleet_has_no_finding(own: dict[str, Rule], make: Any) -> None:
 
 
 def test_faults_of_every_rule_are_found_and_nothing_else(own: dict[str, Rule], tmp_path: Path) -> None:
-    nodes = list(regular(700, 3))
+    nodes = list(regular(500, 3))
     (tmp_path / "rules.toml").write_text(SITE_RULES)
     rules = joined(own.values(), read_rules(tmp_path / "rules.toml"))
     planted = plant(nodes, rules, {n["node"]: n["processor"]["name"] for n in nodes}, 3)
