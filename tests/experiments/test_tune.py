@@ -300,11 +300,8 @@ def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path, seeds:
             KNC,
             ("threads", "placement", "GOOD", "IDLE", "BAD"),
             tmp_path / str(seed),
-            Budget(None, 120),
-            environment={},
-            wanted=wanted,
-            seed=seed,
-        )
+            Budget(None, 120), environment={}, wanted=wanted, seed=seed,
+        )  # fmt: skip
 
         def seconds(setting: Setting) -> float:
             return (0.6 if setting.env.get("GOOD") else 1.0) * (1.2 if setting.env.get("BAD") else 1.0)
