@@ -36,7 +36,9 @@ class Surface:
 
     def __post_init__(self) -> None:
         cores = self.text["machine"]["cores"]
-        self._core_of = {p: i for i, core in enumerate(cores) for p in core}
+        self._core_of = np.full(1 + max(p for core in cores for p in core), -1)
+        for i, core in enumerate(cores):
+            self._core_of[core] = i
         self._node_of = np.array(
             [
                 next((k for k, node in enumerate(self.text["machine"]["nodes"]) if i in node["cores"]), 0)
@@ -75,11 +77,10 @@ class Surface:
         chosen = np.array(
             [(self._spread if places is None else places)[i % len(places or self._spread)] for i in range(n)]
         )
-        core = np.array([self._core_of[p] for p in chosen])
-        _, where, times = np.unique(chosen, return_inverse=True, return_counts=True)
-        on_processor = times[where]
-        pairs = np.unique(np.stack([core, chosen]), axis=1)[0]
-        busy = np.bincount(pairs, minlength=len(self._node_of))
+        core = self._core_of[chosen]
+        times = np.bincount(chosen)
+        on_processor = times[chosen]
+        busy = np.bincount(self._core_of[np.flatnonzero(times)], minlength=len(self._node_of))
         used = int((busy > 0).sum())
         turbo = 1 - s.get("turbo_loss", 0) * (used - 1) / max(1, len(busy) - 1)
         smt = np.array(s["smt"], dtype=float)

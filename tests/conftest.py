@@ -22,10 +22,15 @@ os.environ["NODEWISE_HISTORY"] = "off"
 with contextlib.suppress(ImportError):
     from hypothesis import settings
 
-    # a busy machine is no reason to fail
-    settings.register_profile("exploring", deadline=None)
-    settings.register_profile("repeatable", derandomize=True, deadline=None)
-    settings.load_profile("exploring" if os.environ.get("NODEWISE_EXPLORE") else "repeatable")
+    from tests import examples
+
+    def pytest_configure(config: pytest.Config) -> None:
+        """Properties are tried with fewer examples where the long tests are left out."""
+        examples.whole |= config.getoption("markexpr") != "not long"
+        # a busy machine is no reason to fail
+        settings.register_profile("exploring", deadline=None)
+        settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=examples.examples(100))
+        settings.load_profile("exploring" if os.environ.get("NODEWISE_EXPLORE") else "repeatable")
 
 
 _NUMBER = itertools.count()

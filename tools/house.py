@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
@@ -23,14 +24,30 @@ def packages() -> dict[str, str]:
     return found
 
 
+@cache
+def statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports of a file, anywhere in it."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    left: list[ast.AST] = [ast.parse(path.read_text())]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        # in an expression there is none
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, None)
+            left += inner if isinstance(inner, list) else []
+    return tuple(found)
+
+
 def imports(package: str, known: set[str]) -> set[str]:
     """The other packages that one imports, anywhere in its files."""
     names: set[str] = set()
     for path in (_SOURCES / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in statements(path):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 names.add(f"{node.module}")
     return {n.split(".")[1] for n in names if n.startswith("nodewise.")} & known - {package}
 

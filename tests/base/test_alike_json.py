@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.alike_json import AlikeObjects
 from nodewise.base.bounded_json import bounded, parse_json
+from tests.examples import examples
 
 _NAMES = st.sampled_from(["a", "b", "cc", 'qu"ote', "back\\slash", "ü", "\n", "", 'a":1', "}"])
 _VALUES: Any = st.recursive(
@@ -20,7 +21,7 @@ _VALUES: Any = st.recursive(
 
 
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=5), min_size=1, max_size=8), st.booleans(), st.randoms())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_objects_are_read_as_others_are(objects: list[dict[str, Any]], plain: bool, random: Any) -> None:
     reader = AlikeObjects()
     for one in (*objects, *random.choices(objects, k=4)):
@@ -37,7 +38,7 @@ def test_objects_are_read_as_others_are(objects: list[dict[str, Any]], plain: bo
 
 
 @given(st.dictionaries(_NAMES, _VALUES, min_size=1, max_size=4), st.integers(0, 60), st.sampled_from('{}[],:"\\x1 '))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_wrong_is_said_as_of_others(value: dict[str, Any], place: int, sign: str) -> None:
     text = json.dumps(value, separators=(",", ":"))
     place %= len(text)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nodewise.base.masking import Masks, shell_text, shell_word
 from nodewise.runner.launch import Start, launch_of, quoted
 from nodewise.runner.setting import Setting
+from tests.examples import examples
 
 SECRET = "hunter2-Zq9"
 
@@ -101,7 +102,7 @@ def test_other_spellings_of_a_value_are_masked_too() -> None:
     st.lists(st.text(st.sampled_from("ab<masked:PASSWORD>\\'\"$ =-"), max_size=40), max_size=5),
     st.text(min_size=1, max_size=12),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_whatever_is_masked_comes_back(words: list[str], secret: str) -> None:
     masks = Masks(environment={})
     record = {"command": [*words, "--password", secret], "text": " ".join([*words, shlex.quote(secret), secret])}

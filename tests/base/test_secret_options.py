@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nodewise.base import secret_options
 from nodewise.base.masking import MASK, Masks, shell_text
 from nodewise.base.secret_options import RULES, Rule, secrets_by_program
+from tests.examples import examples
 
 #: Programs that the patterns of the table mean, one each.
 _PROGRAMS = {
@@ -356,7 +357,7 @@ def _is_one(secret: str) -> bool:
 @given(st.sampled_from(_ANY), _TEXT)
 @example(["./app", "--password", "S"], "$ecret")
 @example(["./app", "--password=S"], "a;b c='d' \"e\" <masked:X>")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_word_of_its_own_is_masked_whatever_it_is(words: list[str], secret: str) -> None:
     assume(secret[0] == "$" or _is_one(secret))
     # a line for a shell that begins with a variable
@@ -365,7 +366,7 @@ def test_a_word_of_its_own_is_masked_whatever_it_is(words: list[str], secret: st
 
 
 @given(st.sampled_from([*_SOME, *(w for w in _spellings() if w[-1] not in ("s.S", "0" * 40))]), _SAFE)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str) -> None:
     assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[+c]?[\d.]+", secret))
     assert _masked(_put(words, secret)) == words

@@ -290,20 +290,18 @@ def test_what_starts_as_the_baseline_does_is_never_its_rival(tmp_path: Path) -> 
     assert [s.key for s in started] == ["baseline"]
 
 
-def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [3, pytest.param(6, marks=pytest.mark.long)])
+def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path, seeds: int) -> None:
     wanted = Wanted(variables={"GOOD": ("on",), "IDLE": ("on", "off"), "BAD": ("on",)})
     lines = []
-    for seed in range(6):
+    for seed in range(seeds):
         question = Question(
             ("./app",),
             KNC,
             ("threads", "placement", "GOOD", "IDLE", "BAD"),
             tmp_path / str(seed),
-            Budget(None, 120),
-            environment={},
-            wanted=wanted,
-            seed=seed,
-        )
+            Budget(None, 120), environment={}, wanted=wanted, seed=seed,
+        )  # fmt: skip
 
         def seconds(setting: Setting) -> float:
             return (0.6 if setting.env.get("GOOD") else 1.0) * (1.2 if setting.env.get("BAD") else 1.0)
@@ -311,7 +309,7 @@ def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path) -> Non
         result = tune(question, Scripted(seconds, seed, 0.01))
         assert result.verdict == "faster"
         lines.append(result.best.launch_line)
-    assert lines.count("GOOD=on ./app") >= 4
+    assert lines.count("GOOD=on ./app") >= 2 / 3 * seeds
 
 
 def test_runs_that_are_left_go_to_the_next_candidate_with_what_is_left_of_the_error_rate(tmp_path: Path) -> None:
@@ -405,9 +403,10 @@ def test_where_every_other_value_is_cut_off_the_baseline_stays(tmp_path: Path) -
     assert result.reason == "every other setting was cut off"
 
 
-def test_what_is_confirmed_ran_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [3, pytest.param(6, marks=pytest.mark.long)])
+def test_what_is_confirmed_ran_before(tmp_path: Path, seeds: int) -> None:
     # together they gain, alone neither does: what is left of the two is no guess
-    for seed in range(6):
+    for seed in range(seeds):
         wanted = Wanted(variables={"A": ("1", "2"), "B": ("1", "2")})
         out = tmp_path / str(seed)
         question = Question(

@@ -13,6 +13,7 @@ from nodewise.machine.in_child import ChildError, in_child
 from nodewise.machine.sources import hwloc_xml, load_machine
 from nodewise.placement.policies import place
 from nodewise.runner.proc_files import children_of
+from tests.examples import examples
 
 
 def test_what_a_child_makes_comes_back() -> None:
@@ -40,7 +41,7 @@ def test_one_to_five_wrong_letters_are_a_machine_or_a_message(tmp_path: Path) ->
     whole = hwloc_xml("synthetic:pack:2 numa:1 l3:1 core:2 pu:2").encode()
     random_ = random.Random(5)
     refused = 0
-    for number in range(1000 if os.environ.get("NODEWISE_EXPLORE") else 120):
+    for number in range(1000 if os.environ.get("NODEWISE_EXPLORE") else examples(120)):
         damaged = bytearray(whole)
         for _ in range(random_.choice([1, 1, 1, 2, 5])):
             damaged[random_.randrange(len(damaged))] = random_.choice(b'0123456789abz<>"=/ \xff-')

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from benchmarks._check.fleets import Node, regular
 from nodewise.nodes import streams
 from nodewise.nodes.streams import read_all, snapshots_in
+from tests.examples import examples
 
 NODES: list[Node] = list(regular(4, 1))
 NAMES = [n["node"] for n in NODES]
@@ -148,7 +149,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     more=st.lists(
         st.dictionaries(st.sampled_from(["own_x", "z", "{", '"']), _VALUES, max_size=3), min_size=1, max_size=4
@@ -162,7 +163,7 @@ def test_whatever_stands_in_values_all_are_found(more: list[dict[str, Any]], lay
     assert all("no snapshot" in problem for _, problem in others) and not others
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from([b"{", b"}", b"[", b"]", b'"', b",", b"\n", b" ", b"\\", b'{"a":1}', b"7", b"\xff"]),

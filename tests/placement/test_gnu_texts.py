@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.placement.openmp.gnu_text import KINDS, Entry, GnuPlaces, Members, expand, read_gnu_places, read_gomp
+from tests.examples import examples
 
 _BLANKS = st.sampled_from(["", "", " ", "\t "])
 _SMALL = st.integers(0, 12)
@@ -37,7 +38,7 @@ def _signs(entries: list[Entry]) -> list[str]:
 
 
 @given(_LISTS, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_list_of_places_is_read_as_it_is_written_whatever_blanks_it_has(
     entries: list[Entry], data: st.DataObject
 ) -> None:
@@ -85,7 +86,7 @@ _BASES = st.sampled_from(["{}", "+{}", "0x{:x}", "0X{:X}", "0{:o}"])
     ),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_list_of_processors_is_read_in_any_base(
     ranges: list[tuple[int, int | None, int | None]], data: st.DataObject
 ) -> None:
@@ -126,7 +127,7 @@ def _listed(entries: list[Entry], top: int, usable: set[int]) -> tuple[list[tupl
 
 
 @given(_LISTS, st.integers(4, 16), st.sets(_SMALL))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_places_come_to_what_each_number_says(entries: list[Entry], top: int, usable: set[int]) -> None:
     # the first place taken out again, so that some of those are there
     entries = [*entries, Entry(entries[0].members, removed=True)] if len(entries) % 2 else entries

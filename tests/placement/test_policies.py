@@ -16,6 +16,7 @@ from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.policies import POLICIES, describe_policy, place
+from tests.examples import examples
 
 RECORDED = json.loads((Path(__file__).parent / "intel_openmp.json").read_text())
 BINDING = ("compact", "scatter", "balanced")
@@ -101,7 +102,7 @@ def machines(draw: st.DrawFn) -> Machine:
     return load_machine(f"synthetic:{levels}(indexes={','.join(map(str, indexes))})", format_processors(allowed))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(machine=machines(), policy=st.sampled_from(BINDING), threads=st.integers(1, 300))
 def test_every_thread_has_an_allowed_processor_and_none_is_shared_early(machine, policy, threads):
     chosen = processors(machine, policy, threads)
@@ -112,7 +113,7 @@ def test_every_thread_has_an_allowed_processor_and_none_is_shared_early(machine,
     assert max(loads.values()) - min(loads.values()) <= 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(machine=machines(), threads=st.integers(1, 150))
 def test_balanced_loads_like_cores_alike_and_keeps_neighbours_together(machine, threads):
     core_of = {p: core for core in machine.allowed_cores for p in core.pus}
@@ -125,7 +126,7 @@ def test_balanced_loads_like_cores_alike_and_keeps_neighbours_together(machine, 
         assert alike == sorted(alike, reverse=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(machine=machines(), data=st.data())
 def test_scatter_loads_cores_and_packages_evenly(machine, data):
     cores = machine.allowed_cores
@@ -139,7 +140,7 @@ def test_scatter_loads_cores_and_packages_evenly(machine, data):
     assert all(loads[a] >= loads[b] - 1 or loads[a] == size[a] for a in size for b in size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(machine=machines(), threads=st.integers(1, 100))
 def test_compact_is_the_trees_order(machine, threads):
     rank = {p: i for i, p in enumerate(machine.allowed)}

@@ -22,6 +22,7 @@ from nodewise.placement.registry import all_texts, variable_texts, writers
 from nodewise.placement.render import render
 from nodewise.placement.rendering import NotExpressibleError
 from nodewise.placement.resolve import Request, resolve
+from tests.examples import examples
 
 PROCESS = [name for name, dialect in writers().items() if dialect.write_process is not None]
 JOB = [name for name, dialect in writers().items() if dialect.write_job is not None]
@@ -29,7 +30,7 @@ JOB = [name for name, dialect in writers().items() if dialect.write_job is not N
 EXPRESSING_ALL = {"slurm", "openmpi", "openmpi4", "openmpi5", "mpich"}
 SHAPES = ("core:4 pu:2", "pack:2 core:3 pu:2", "numa:2 l3:2 core:2 pu:1", "pack:2 numa:2 core:2 pu:4", "core:1 pu:1")
 CALM = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 
@@ -309,7 +310,7 @@ _SOME = st.one_of(
 
 
 @pytest.mark.parametrize("name", list(READERS))
-@settings(max_examples=250, deadline=2000)
+@settings(max_examples=examples(250), deadline=2000)
 @given(text=_SOME)
 def test_a_reader_takes_anything_or_says_what_is_wrong(name, text):
     try:

@@ -46,6 +46,17 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert back.damaged_lines == 0
 
 
+def test_a_question_that_is_amended_is_laid_out_as_any_json(tmp_path: Path) -> None:
+    """Also what stands in it as before, which is not spelled again."""
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        for more in ({"knobs": {}}, {"knobs": {"a": ["b\n", 1.5, None]}, "loaded": True}):
+            writer.amend(more)
+            text = (tmp_path / "e/question.json").read_text()
+            told = json.loads(text)
+            assert text == json.dumps(told, indent=1) and told["knobs"] == more["knobs"]
+            assert told["machine"] == json.loads(json.dumps(QUESTION["machine"]))
+
+
 @pytest.mark.parametrize("where", ["make_directory", "write_within"])
 def test_being_asked_to_end_while_it_is_made_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

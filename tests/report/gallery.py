@@ -199,9 +199,9 @@ def running_tune(folder: Path) -> Live:
 
 
 def fleet_page(folder: Path) -> Path:
-    """Seven hundred nodes, with faults of every rule."""
+    """Hundreds of nodes, with faults of every rule."""
     folder.mkdir()
-    nodes, rules = list(regular(700, 3)), joined(own_rules())
+    nodes, rules = list(regular(500, 3)), joined(own_rules())
     plant(nodes, rules, {n["node"]: n["processor"]["name"] for n in nodes}, 3)
     fleet = new_fleet(rules.values(), Site())
     fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])

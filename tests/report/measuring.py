@@ -54,11 +54,32 @@ OUTSIDE = """() => {
 DRAWN = "[...document.querySelectorAll('.figure')].every((f) => f.querySelector('svg') && +f.dataset.room === f.clientWidth)"
 
 
+#: Of each browser the page that files are opened in one after the other, and what it should not have done: in one that is
+#: new the figures' library is compiled anew, which takes as long as all else.
+_PAGES: dict[Browser, tuple[Page, list[str]]] = {}
+
+
+def watched(browser: Browser, width: int, height: int = 900, scheme: str = "light") -> tuple[Page, list[str]]:
+    """The browser's page at a size, and everything that it will do and should not."""
+    if browser not in _PAGES or _PAGES[browser][0].is_closed():
+        page, wrong = browser.new_page(), []
+        page.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e: wrong.append(f"error: {e}"))
+        page.on("dialog", lambda d: (wrong.append(f"dialog: {d.message}"), d.dismiss()))
+        page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
+        _PAGES[browser] = page, wrong
+    page, wrong = _PAGES[browser]
+    # what stood there before is gone, with all that it still had to say
+    page.goto("about:blank")
+    wrong.clear()
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    return page, wrong
+
+
 def opened(browser: Browser, path: Path, width: int, scheme: str = "light", height: int = 900) -> Page:
     """The page at a width, with all figures drawn and all that can be opened open."""
-    page = browser.new_page(
-        viewport={"width": width, "height": height}, color_scheme="dark" if scheme == "dark" else "light"
-    )
+    page, _ = watched(browser, width, height, scheme)
     page.goto(path.absolute().as_uri())
     page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     page.wait_for_function(DRAWN)

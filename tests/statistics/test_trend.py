@@ -31,9 +31,10 @@ def correlated(r: np.random.Generator, n: int, phi: float) -> np.ndarray:
         (lambda r, n: correlated(r, n, 0.6), 0.11),
     ],
 )
-def test_noise_is_seldom_taken_for_drift(n: int, noise: Family, most: float) -> None:
+@pytest.mark.parametrize("series", [200, pytest.param(500, marks=pytest.mark.long)])
+def test_noise_is_seldom_taken_for_drift(n: int, noise: Family, most: float, series: int) -> None:
     r = np.random.default_rng(24)
-    assert sum(drift(1 + 0.01 * noise(r, n)).found for _ in range(500)) <= most * 500
+    assert sum(drift(1 + 0.01 * noise(r, n)).found for _ in range(series)) <= most * series
 
 
 @pytest.mark.parametrize(("n", "size", "least"), [(30, 0.03, 0.85), (100, 0.02, 0.95), (2000, 0.005, 0.95)])

@@ -8,6 +8,7 @@ decide, and those that are known to be of something else (a size, a file, a key 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from nodewise.base.late import late
 
@@ -85,12 +86,18 @@ _ENDS = ("password", "passwd", "passphrase", "secret", "token", "sshpass", "dbpa
 
 
 def _split(name: str) -> list[str]:
+    return list(_words_of(name))
+
+
+# each command looks at the names of all variables
+@lru_cache(maxsize=1024)
+def _words_of(name: str) -> tuple[str, ...]:
     words = [word.lower() for word in _WORDS.findall(name)]
     # what a single letter is before is an option with its value: -psecret
     whole = ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
     if not any(word.endswith(("key", "id")) for word in whole):
-        return whole
-    return [part for word in whole for part in _parts_of_word(word)]
+        return tuple(whole)
+    return tuple(part for word in whole for part in _parts_of_word(word))
 
 
 def _parts_of_word(word: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
 from nodewise.base.late import late
@@ -279,7 +279,13 @@ def _rules_of(name: str) -> tuple[Rule, ...]:
 
 def _may_fit(pattern: str, name: str) -> bool:
     """Whether a name begins as one of the alternatives does: most patterns need not be compiled to see that none fits."""
-    return "(" in pattern or any(name.startswith(_beginning(one)) for one in pattern.split("|"))
+    return "(" in pattern or name.startswith(_beginnings(pattern))
+
+
+@cache
+def _beginnings(pattern: str) -> tuple[str, ...]:
+    """What names begin with that fit the alternatives of a rule."""
+    return tuple(map(_beginning, pattern.split("|")))
 
 
 def _beginning(pattern: str) -> str:

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,8 +167,9 @@ def _section(name: str) -> str:
     return str(importlib.import_module(f"nodewise.cli.commands.{name}").SECTION)
 
 
-def _own_commands() -> set[str]:
-    return {module.name for module in pkgutil.iter_modules(commands.__path__)}
+@cache
+def _own_commands() -> frozenset[str]:
+    return frozenset(module.name for module in pkgutil.iter_modules(commands.__path__))
 
 
 def _commands_of_kinds() -> dict[str, Kind]:

@@ -60,6 +60,8 @@ class Confirmation:
         self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
         self._candidate = ""
         self._met: list[Met] = []
+        # asked for several times a block, and as long as all of them
+        self._together: Pairs | None = None
 
     def going_on(self, looks: Looks) -> Confirmation:
         """The same pairs, to which more will come, under further looks: these count all blocks, those so far among them."""
@@ -79,8 +81,10 @@ class Confirmation:
         return disturbance(self._met, self._quota)
 
     def _all(self) -> Pairs:
-        one, other, blocks, after = zip(*self._pairs, strict=True)
-        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
+        if self._together is None:
+            one, other, blocks, after = zip(*self._pairs, strict=True)
+            self._together = Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
+        return self._together
 
     def _judge(self, final: bool) -> Verdict:
         level = self._looks.level
@@ -95,6 +99,7 @@ class Confirmation:
     def add(self, block: Block) -> bool:
         """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
         before = self.count
+        self._together = None
         self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
         (self._candidate,) = block.samples.keys() - {BASELINE}
         base, mine = block.samples[BASELINE], block.samples[self._candidate]

@@ -17,6 +17,9 @@ from nodewise.placement.placement import Placement
 #: As many threads as the largest machine that nodewise takes has processors; more are a slip.
 MOST_THREADS = 1 << 16
 
+#: The machine that was scattered over last, with its order: a tune asks for hundreds of numbers of threads on one.
+_scattered: list[tuple[Machine, list[int]]] = []
+
 
 def _compact(machine: Machine, threads: int) -> Iterator[int]:
     return islice(cycle(machine.allowed), threads)
@@ -37,10 +40,12 @@ def _scattered_cores(node: Node, core_of: dict[int, int]) -> list[int]:
 
 
 def _scatter(machine: Machine, threads: int) -> Iterator[int]:
-    cores = machine.allowed_cores
-    order = _scattered_cores(machine.tree, {p: i for i, core in enumerate(cores) for p in core.pus})
-    # The first hardware thread of every core before the second of any.
-    return islice(cycle(_interleave([list(cores[i].pus) for i in order])), threads)
+    if not _scattered or _scattered[0][0] is not machine:
+        cores = machine.allowed_cores
+        order = _scattered_cores(machine.tree, {p: i for i, core in enumerate(cores) for p in core.pus})
+        # The first hardware thread of every core before the second of any.
+        _scattered[:] = [(machine, _interleave([list(cores[i].pus) for i in order]))]
+    return islice(cycle(_scattered[0][1]), threads)
 
 
 def _shares(sizes: list[int], threads: int) -> list[int]:

@@ -60,6 +60,10 @@ DIALECTS = Registry(
 )
 
 
+#: The dialects as they were registered when they were put in order, and in order: a tune asks for each of its settings.
+_ordered: list[tuple[tuple[Dialect, ...], tuple[Dialect, ...]]] = []
+
+
 def register(dialect: Dialect) -> None:
     """Make a dialect known, from then on, to all that reads, writes, checks or explains placements.
 
@@ -71,7 +75,10 @@ def register(dialect: Dialect) -> None:
 
 def all_dialects() -> tuple[Dialect, ...]:
     """All dialects: those that place threads, masks, launchers, then those that only write; each by name."""
-    return tuple(sorted(DIALECTS.all().values(), key=lambda d: (_kind(d), d.name)))
+    known = tuple(DIALECTS.all().values())
+    if not _ordered or _ordered[0][0] != known:
+        _ordered[:] = [(known, tuple(sorted(known, key=lambda d: (_kind(d), d.name))))]
+    return _ordered[0][1]
 
 
 def _kind(dialect: Dialect) -> int:

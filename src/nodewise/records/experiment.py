@@ -145,6 +145,7 @@ class Writer:
         self.measured = False
         self._seen: list[Neighbour] = []
         self._made: list[Path] = []
+        self._spelled: dict[str, tuple[Any, str]] = {}
         # a folder that is half made would be no experiment, and nobody's
         with contextlib.ExitStack() as stack:
             asked_to_end = stack.enter_context(heard_later()) if question is not None else []
@@ -221,7 +222,15 @@ class Writer:
     def _write_question(self) -> None:
         masked = masked_question(self._question, self._veil.masks)
         self._save_secrets()
-        write_within(self.path, "question.json", json.dumps(masked, indent=1))
+        write_within(self.path, "question.json", self._in_lines(masked))
+
+    def _in_lines(self, masked: dict[str, Any]) -> str:
+        """As `json.dumps` with an indent of 1; what stands in it as before, as a large machine does, is not spelled again."""
+        for name, value in masked.items():
+            if name not in self._spelled or self._spelled[name][0] is not value:
+                self._spelled[name] = value, json.dumps(value, indent=1).replace("\n", "\n ")
+        parts = (f" {json.dumps(name)}: {self._spelled[name][1]}" for name in masked)
+        return "{\n" + ",\n".join(parts) + "\n}"
 
     def _save_secrets(self) -> None:
         """What was masked is kept before the first text that needs it."""

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from nodewise.machine.model import Machine
@@ -23,6 +24,9 @@ from nodewise.tuning.catalogue.choose import follow
 from nodewise.tuning.catalogue.knob import Follower
 from nodewise.tuning.option import Draft
 from nodewise.tuning.ranks import Ranked, place_near, place_ranks, rank_wrapper, read_ranked, unbound
+
+#: So many placements are kept: on a large machine each is large.
+_PLACED = 256
 
 
 def inherited_processors() -> frozenset[int]:
@@ -52,6 +56,8 @@ class Holding:
         self._environment = environment
         self._followers = tuple(followers)
         self._folder = folder or Path()
+        # many points differ in what has nothing to do with places
+        self._placed = lru_cache(maxsize=_PLACED)(self._place)
         self.ranked: Ranked | None = read_ranked(command)
         program = self.ranked.program if self.ranked is not None else command
         self.binding = (
@@ -114,8 +120,11 @@ class Holding:
         """Where the point's threads sit, over nodes those of each; None where the operating system decides."""
         ranks, threads = self.shape(point)
         ranks = self.on_node(ranks)
-        policy = str(point.get("placement", "os"))
-        if (near := self._near(point)) is not None:
+        near = self._near(point)
+        return self._placed(str(point.get("placement", "os")), None if near is None else tuple(near), ranks, threads)
+
+    def _place(self, policy: str, near: tuple[str, ...] | None, ranks: int, threads: int) -> Placement | None:
+        if near is not None:
             return place_near(self._machine, policy, near, Job(threads, ranks))
         return place_ranks(self._machine, policy, ranks, threads)
 

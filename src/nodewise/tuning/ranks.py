@@ -57,10 +57,11 @@ def _starters(command: Sequence[str]) -> tuple[list[Starter], int]:
     """The launchers that a command may start ranks by, and how many of its words name them; Open MPI and MPICH share names."""
     found: list[Starter] = []
     length = 0
+    name = Path(command[0]).name if command else ""
     for starter in (dialect.starter for dialect in all_dialects() if dialect.starter is not None):
         for program in starter.programs:
             first, *rest = program.split()
-            if command and Path(command[0]).name == first and list(command[1 : 1 + len(rest)]) == rest:
+            if name == first and list(command[1 : 1 + len(rest)]) == rest:
                 found.append(starter)
                 length = 1 + len(rest)
     return found, length

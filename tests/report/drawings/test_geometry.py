@@ -186,11 +186,14 @@ def view() -> Iterator[Page]:
         browser.close()
 
 
+@pytest.mark.parametrize(
+    "fonts", [pytest.param(FONTS[:2], id="two"), pytest.param(FONTS, id="all", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("scene", list(SCENES))
-def test_no_text_leaves_its_box_or_meets_another(view: Page, scene: str) -> None:
+def test_no_text_leaves_its_box_or_meets_another(view: Page, scene: str, fonts: tuple[str, ...]) -> None:
     svg = SCENES[scene]()
     assert ">×1<" not in svg, "a thread that is alone has a name"
-    for font in FONTS:
+    for font in fonts:
         style = f"<style>svg {{ font-family: '{font}' !important }}</style>" if font else ""
         view.set_content(f"<!doctype html>{style}<body style='margin:0'>{svg}")
         faults = view.evaluate(CHECK)

@@ -16,18 +16,16 @@ from nodewise.profile.changes import since
 from nodewise.profile.samples import Life
 from nodewise.report.pages.profile import profile_page
 from tests.profile.profiles import profiled, taken
+from tests.report.measuring import watched
 
 
 @contextmanager
 def opened(browser: Browser, folder: Path, text: str) -> Iterator[Page]:
     """The page, opened as a file."""
     (file := folder / "report.html").write_text(text)
-    page = browser.new_page()
-    try:
-        page.goto(file.as_uri())
-        yield page
-    finally:
-        page.close()
+    page, _ = watched(browser, 1280, 720)
+    page.goto(file.as_uri())
+    yield page
 
 
 def titles(page: Page) -> dict[str, str]:

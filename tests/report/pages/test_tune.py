@@ -32,6 +32,7 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.judge import judge_tune
 from nodewise.verdicts.stored import read_stored, stored
+from tests.report.measuring import watched
 from tests.surfaces import Scripted, machine, many_core
 
 #: Goes with the process.
@@ -74,12 +75,7 @@ def _made(kind: str) -> Path:
 
 def _open(browser: Browser, path: Path) -> tuple[Page, list[str]]:
     """The page at a laptop's size, and everything that it should not have done."""
-    view = browser.new_page(viewport={"width": 1280, "height": 800})
-    wrong: list[str] = []
-    view.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type in ("error", "warning") else None)
-    view.on("pageerror", lambda e: wrong.append(f"error: {e}"))
-    view.on("dialog", lambda d: wrong.append(f"dialog: {d.message}"))
-    view.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
+    view, wrong = watched(browser, 1280, 800)
     view.goto(path.as_uri())
     view.wait_for_function(
         "document.querySelectorAll('.figure').length === document.querySelectorAll('.figure svg').length"
@@ -126,7 +122,7 @@ def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [390, 800])
 def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_path: Path, width: int) -> None:
-    view = browser.new_page(viewport={"width": width, "height": 844})
+    view, _ = watched(browser, width, 844)
     view.goto(write_page(_experiment(tmp_path / "x", "many cores")).absolute().as_uri())
     view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
     wide = view.evaluate(
@@ -137,7 +133,6 @@ def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_pa
     before = view.evaluate("document.querySelector('.figure svg').getBoundingClientRect().width")
     view.set_viewport_size({"width": width + 80, "height": 844})
     view.wait_for_function(f"document.querySelector('.figure svg').getBoundingClientRect().width > {before} + 40")
-    view.close()
 
 
 #: Those that a figure leaves out, as they would meet, are there without being seen.
@@ -202,14 +197,13 @@ def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
         contenders, here, tmp_path / "c", Budget(1000.0), most=8, environment={}, accept_disturbed=True
     )
     compare(question, Described(lambda s: 0.01 * len(s.key)))
-    view = browser.new_page(viewport={"width": 1400, "height": 900})
+    view, _ = watched(browser, 1400)
     view.goto(write_page(tmp_path / "c").absolute().as_uri())
     view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
     view.wait_for_function(
         "[...document.querySelectorAll('.figure, .scroll, section')].every(e => e.scrollWidth <= e.clientWidth + 1)",
         timeout=15000,
     )
-    view.close()
 
 
 def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_decide(tmp_path: Path) -> None:
@@ -298,11 +292,11 @@ def test_a_large_experiment_makes_a_page_of_the_same_size(tmp_path: Path) -> Non
 
 
 def test_what_is_cut_of_a_large_experiment_is_said_and_shown_on_demand(browser: Browser, tmp_path: Path) -> None:
-    write_tune(tmp_path / "x", 5000, 150)
+    write_tune(tmp_path / "x", 3600, 120)
     view, wrong = _open(browser, write_page(tmp_path / "x"))
     rows = view.locator("table.sortable tbody tr")
     every = rows.count()
-    assert every >= 150
+    assert every >= 120
     assert rows.filter(visible=True).count() == 100
     view.locator("table.sortable th", has_text="median").click()
     assert rows.filter(visible=True).count() == 100

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
@@ -285,10 +286,11 @@ def openmp_environment(
     nested = {"OMP_MAX_ACTIVE_LEVELS": str(len(levels))} if len(levels) > 1 else {}
     binds = ",".join([*["spread"] * (len(levels) - 1), "close"])
     count = ",".join(map(str, levels))
-    return {"OMP_NUM_THREADS": count, **nested, "OMP_PLACES": _listed(places), "OMP_PROC_BIND": binds}
+    return {"OMP_NUM_THREADS": count, **nested, "OMP_PLACES": _listed(tuple(places)), "OMP_PROC_BIND": binds}
 
 
-def _listed(places: Sequence[tuple[int, ...]]) -> str:
+@lru_cache(maxsize=64)
+def _listed(places: tuple[tuple[int, ...], ...]) -> str:
     """A list of places, where `{a}:n:s` stands for three or more places that are `s` apart.
 
     One that is longer than Intel's runtime reads is written as short as the runtimes' common grammar has it.
