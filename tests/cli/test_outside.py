@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.outside import examples, nodewise_with, package
+from tests.started import started
 
 EXPORTER = ("adding-an-exporter.md", "nodewise.exporters", "EXPORTER")
 KIND = ("adding-an-experiment.md", "nodewise.experiments", "KIND")
@@ -95,6 +96,15 @@ def test_a_kind_that_is_not_whole_is_one_message(tmp_path: Path, text: str, mess
     assert ended.returncode == 2 and "the kind of experiment 'odd'" in ended.stderr and message in ended.stderr
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison, made where no package is installed."""
+    folder = tmp_path_factory.mktemp("measured")
+    ended = started("compare", "-r", "2", "--accept-disturbed", "--out", "kept", "true", "true 1", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    return folder / "kept"
+
+
 BROKEN = """
 from nodewise.report.exports.exporter import Exporter
 def export(stored):
@@ -113,13 +123,13 @@ EXPORTER = Exporter("broken", "It breaks", export)
         ("raise OSError('x')", "OSError: x"),
     ],
 )
-def test_an_exporter_that_fails_is_named_with_its_package(tmp_path: Path, body: str, message: str) -> None:
+def test_an_exporter_that_fails_is_named_with_its_package(
+    measured: Path, tmp_path: Path, body: str, message: str
+) -> None:
     folder = tmp_path / "outside"
     folder.mkdir()
     package(folder, {"broken.py": BROKEN % body}, "nodewise.exporters", "EXPORTER")
-    kept = str(tmp_path / "kept")
-    done(folder, "compare", "-r", "2", "--accept-disturbed", "--out", kept, "true", "true 1")
-    ended = nodewise_with(folder, "report", kept, "--export-broken", "-")
+    ended = nodewise_with(folder, "report", str(measured), "--export-broken", "-")
     assert ended.returncode == 2 and "defect" not in ended.stderr
     assert ended.stderr.count("error: ") == 1
     assert f"error: the exporter 'broken' of the package more-exporters 1.0 failed: {message}" in ended.stderr
