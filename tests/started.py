@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,8 +46,28 @@ def started(
         return subprocess.run(
             command, capture_output=True, text=True, check=False, cwd=cwd, env=variables, timeout=timeout
         )
+    return _called(_server(), words, cwd, variables, timeout)
+
+
+@contextlib.contextmanager
+def installed(folder: Path) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """As `started`, where the packages in a folder are installed: by a process that has loaded these, too, and ends with this."""
+    server = _Server(PYTHONPATH=str(folder))
+
+    def begun(*words: str) -> subprocess.CompletedProcess[str]:
+        return _called(server, words, None, {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "120"}, 120)
+
+    try:
+        yield begun
+    finally:
+        server.close()
+
+
+def _called(
+    server: _Server, words: tuple[str, ...], cwd: Path | str | None, variables: Mapping[str, str], timeout: float | None
+) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _server().call(words, str(cwd or Path.cwd()), variables, [0, out.fileno(), err.fileno()], timeout)
+        code = server.call(words, str(cwd or Path.cwd()), variables, [0, out.fileno(), err.fileno()], timeout)
         printed = []
         for file in (out, err):
             file.seek(0)
@@ -116,13 +136,13 @@ def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
 class _Server:
     """The process that forks, seen from the one that asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, **variables: str) -> None:
         self._own, other = socket.socketpair()
         with other:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.started", str(other.fileno())],
                 cwd=ROOT,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **variables},
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
