@@ -30,6 +30,7 @@ from typing import IO, Any
 
 from nodewise.records import neighbours
 from nodewise.runner import rests
+from tests.outside import environment
 
 ROOT = Path(__file__).parent.parent
 #: What Python reads as it starts, and what reads of the environment when it is loaded: where it differs, so must the start.
@@ -54,8 +55,8 @@ def installed(folder: Path) -> Iterator[Callable[..., subprocess.CompletedProces
     """As `started`, where the packages in a folder are installed: by a process that has loaded these, too, and ends with this."""
     server = _Server(PYTHONPATH=str(folder))
 
-    def begun(*words: str) -> subprocess.CompletedProcess[str]:
-        return _called(server, words, None, {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "120"}, 120)
+    def begun(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return _called(server, words, None, environment(folder, variables), 120)
 
     try:
         yield begun
