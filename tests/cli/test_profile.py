@@ -15,6 +15,7 @@ import pytest
 
 from nodewise.api.stored_profile import _why_cut
 from nodewise.base.errors import ProgramError, StoreError
+from nodewise.profile import perf
 from nodewise.profile.perf import script_lines
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
@@ -331,6 +332,14 @@ def test_a_limit_of_sizes_is_what_is_told_of(work: Path, tmp_path: Path) -> None
     done = Begun(*words, cwd=tmp_path, limits={"RLIMIT_FSIZE": (300_000, 300_000)}, text=True)
     said = done.communicate(timeout=100)[1]
     assert done.returncode == 2 and "x/perf.data: File too large" in said and "ulimit -f" in said
+
+
+def test_where_threads_wait_is_tried_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_perf()
+    tried: list[str] = []
+    monkeypatch.setattr(perf, "_samples", lambda _, event: tried.append(event) or True)
+    assert not perf.find_perf(off_cpu=False).waiting and tried == ["cycles"]
+    assert perf.find_perf(off_cpu=True).waiting and tried[-1] == "sched:sched_switch"
 
 
 def test_a_page_that_cannot_be_written_costs_itself_only(
