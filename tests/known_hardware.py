@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The hardware of this machine, found by hwloc once for a process: it takes a hundredth of a second, and tests ask thousands of times.
+And what perf may record here, which takes it a second to try.
 
 What may be used of it, and all that can change, is read each time as ever; real starts (tests/started.py says which) find all anew.
 """
 
+import contextlib
 from functools import cache
 
+from nodewise.base.errors import NodewiseError
 from nodewise.machine import sources
 from nodewise.machine.hwloc import Hardware
+from nodewise.profile import perf
 
 _anew = sources._load_hardware
+_samples = cache(perf._samples)
 
 
 @cache
@@ -24,3 +29,10 @@ def _load_hardware(source: sources.Source) -> Hardware:
 def remember() -> None:
     """From now on in this process, and in those that it forks."""
     sources._load_hardware = _load_hardware
+    perf._samples = _samples
+
+
+def remember_perf() -> None:
+    """What a profile asks, before processes are forked that would each ask it anew."""
+    with contextlib.suppress(NodewiseError):
+        perf.find_perf()

@@ -34,7 +34,11 @@ def nodewise_with(
     folder: Path, *words: str, before: Sequence[str] = (), **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """The command line where what is in a folder is installed."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "MP_", "FLUX_"))}
-    env = {**kept, **variables, "PYTHONPATH": str(folder), "COLUMNS": "120"}
     command = [*before, sys.executable, "-m", "nodewise", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment(folder, variables))
+
+
+def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """These variables and those of this process, less what bears on places, where what is in a folder is installed."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "MP_", "FLUX_"))}
+    return {**kept, **variables, "PYTHONPATH": str(folder), "COLUMNS": "120"}

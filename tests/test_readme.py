@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     # what is confirmed: the solver of the README has nothing to gain, and on a busy machine its tune would be undecided
     words = ("--accept-disturbed", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60", "--out", "kept")
-    tuned = _run(made, "nodewise", "tune", *words, "--", "./solver", "input.dat")
+    tuned = _started(made, "nodewise", "tune", *words, "--", "./solver", "input.dat")
     assert "best      MODE=fast" in tuned.stdout, tuned.stdout + tuned.stderr
     return made
 

@@ -17,6 +17,7 @@ import pytest
 
 from nodewise.cli.hyperfine import as_our_words
 from tests.cli.conftest import Command
+from tests.started import Begun
 
 #: What a run of the command line left: in this process, since starting one takes longer than most of these tests.
 Done = subprocess.CompletedProcess[str]
@@ -281,8 +282,7 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start the command line and do not wait for it."""
 
     def begin(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "nodewise", *arguments]
-        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return Begun(*arguments, cwd=tmp_path, text=True)
 
     return begin
 

@@ -27,11 +27,14 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.cli.conftest import Command
 from tests.questions import tune_question
+from tests.started import Begun
 
 COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
 
 
 def _start(folder: Path, *words: str | bytes, **more: Any) -> subprocess.Popen[bytes]:
+    if "preexec_fn" not in more:
+        return Begun(*words, cwd=folder, **more)
     command = [sys.executable, "-m", "nodewise", *words]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.Popen(command, cwd=folder, **pipes)
@@ -288,26 +291,24 @@ def test_what_ignores_a_hangup_goes_on(tmp_path: Path) -> None:
 # --- no room
 
 
-def _no_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+_NO_FILES = {"RLIMIT_FSIZE": (100, 100)}
 
 
 def test_no_room_for_the_question_leaves_no_folder(tmp_path: Path) -> None:
     for words in (["run", "--", "true"], ["compare", "--out", "a/b", "true", "true"], ["tune", "--", "true"]):
-        code, _, error = _run(tmp_path, *words, preexec_fn=_no_files)
+        code, _, error = _run(tmp_path, *words, limits=_NO_FILES)
         assert code == 2 and error.startswith("error: cannot write "), error
         assert list(tmp_path.iterdir()) == []
 
 
-def _small_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+_SMALL_FILES = {"RLIMIT_FSIZE": (400_000, 400_000)}
 
 
 def test_a_page_that_finds_no_room_does_not_cost_the_answer(tmp_path: Path) -> None:
-    code, said, error = _run(tmp_path, *COMPARE, "--out", "x", "true", "sleep 0.01", preexec_fn=_small_files)
+    code, said, error = _run(tmp_path, *COMPARE, "--out", "x", "true", "sleep 0.01", limits=_SMALL_FILES)
     assert code == 2 and "answer    " in said and "report" not in said
     assert "nodewise report x writes the page" in error
-    code, said, _ = _run(tmp_path, *COMPARE, "--json", "--out", "y", "true", "sleep 0.01", preexec_fn=_small_files)
+    code, said, _ = _run(tmp_path, *COMPARE, "--json", "--out", "y", "true", "sleep 0.01", limits=_SMALL_FILES)
     assert code == 2 and json.loads(said)["report"] is None
     assert _run(tmp_path, "report", "x")[0] == 0
 

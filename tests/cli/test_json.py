@@ -9,6 +9,7 @@ import click
 import pytest
 
 from benchmarks._check.fleets import regular
+from nodewise.api import governors
 from nodewise.cli.main import nodewise_command
 from nodewise.history.store import Store
 from tests.cli.conftest import Command
@@ -83,7 +84,11 @@ KEPT = ("tune", "compare", "confirm", "scale", "study")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_path: Path, name: str) -> None:
+def test_what_a_command_writes_holds_to_its_schema(
+    nodewise_here: Command, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # rows are slept after
+    monkeypatch.setattr(governors, "_QUICK", 100)
     if name == "study-result":
         pytest.importorskip("nodewise_studies", reason="pca is one of nodewise-studies")
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):

@@ -2,35 +2,42 @@
 """An exporter and a kind of experiment that packages outside bring, used as those of the house: the documents' own examples."""
 
 import json
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.outside import examples, nodewise_with, package
+from tests.started import installed, started
 
 EXPORTER = ("adding-an-exporter.md", "nodewise.exporters", "EXPORTER")
 KIND = ("adding-an-experiment.md", "nodewise.experiments", "KIND")
 
 
+Nodewise = Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture(scope="module")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both examples, installed."""
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodewise]:
+    """The command line with both examples installed."""
     folder = tmp_path_factory.mktemp("outside")
     for document, group, attribute in (EXPORTER, KIND):
         files = examples(document)
         assert len(files) == 1
         package(folder, files, group, attribute)
-    return folder
+    with installed(folder) as nodewise:
+        yield nodewise
 
 
-def done(folder: Path, *words: str) -> str:
+def done(nodewise: Nodewise, *words: str) -> str:
     """What a command prints that ends well."""
-    ended = nodewise_with(folder, *words)
+    ended = nodewise(*words)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
 
-def test_an_exporter_has_its_option_its_help_and_its_file(outside: Path, tmp_path: Path) -> None:
+def test_an_exporter_has_its_option_its_help_and_its_file(outside: Nodewise, tmp_path: Path) -> None:
     for command in ("compare", "report"):
         assert "A test for each command, as TAP writes it; - is" in " ".join(done(outside, command, "--help").split())
     kept, written = str(tmp_path / "x"), tmp_path / "speed.tap"
@@ -42,7 +49,7 @@ def test_an_exporter_has_its_option_its_help_and_its_file(outside: Path, tmp_pat
     assert done(outside, "report", kept, "--export-tap", "-") == written.read_text()
 
 
-def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outside: Path, tmp_path: Path) -> None:
+def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outside: Nodewise, tmp_path: Path) -> None:
     assert "Say whether COMMAND takes longer" in done(outside, "--help")
     kept = tmp_path / "heat"
     assert "6 runs" in done(outside, "drift", "--runs", "6", "--out", str(kept), "--", "sleep", "0.001")
@@ -62,7 +69,7 @@ def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outsid
     assert json.loads(done(outside, "drift", "--resume", str(kept), "--json"))["runs"] == 6
 
 
-def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -> None:
+def test_what_a_kind_does_not_do_is_one_message(outside: Nodewise, tmp_path: Path) -> None:
     kept = str(tmp_path / "heat")
     done(outside, "drift", "--runs", "3", "--out", kept, "--", "true")
     for words, message in (
@@ -70,11 +77,11 @@ def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -
         (("confirm", kept), "holds a drift, which promises nothing; these do: compare, tune"),
         (("tune", "--resume", kept), "holds no tune that can be continued"),
     ):
-        ended = nodewise_with(outside, *words)
+        ended = outside(*words)
         assert ended.returncode == 2 and message in ended.stderr, ended.stderr
     question = Path(kept, "question.json")
     question.write_text(question.read_text().replace('"seed": 0', '"seed": "x"'))
-    ended = nodewise_with(outside, "report", kept)
+    ended = outside("report", kept)
     assert ended.returncode == 2 and "question.json is damaged: seed: " in ended.stderr
     # without the package nobody knows what it is
     ended = nodewise_with(tmp_path, "report", kept)
@@ -95,6 +102,15 @@ def test_a_kind_that_is_not_whole_is_one_message(tmp_path: Path, text: str, mess
     assert ended.returncode == 2 and "the kind of experiment 'odd'" in ended.stderr and message in ended.stderr
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison, made where no package is installed."""
+    folder = tmp_path_factory.mktemp("measured")
+    ended = started("compare", "-r", "2", "--accept-disturbed", "--out", "kept", "true", "true 1", cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    return folder / "kept"
+
+
 BROKEN = """
 from nodewise.report.exports.exporter import Exporter
 def export(stored):
@@ -113,13 +129,13 @@ EXPORTER = Exporter("broken", "It breaks", export)
         ("raise OSError('x')", "OSError: x"),
     ],
 )
-def test_an_exporter_that_fails_is_named_with_its_package(tmp_path: Path, body: str, message: str) -> None:
+def test_an_exporter_that_fails_is_named_with_its_package(
+    measured: Path, tmp_path: Path, body: str, message: str
+) -> None:
     folder = tmp_path / "outside"
     folder.mkdir()
     package(folder, {"broken.py": BROKEN % body}, "nodewise.exporters", "EXPORTER")
-    kept = str(tmp_path / "kept")
-    done(folder, "compare", "-r", "2", "--accept-disturbed", "--out", kept, "true", "true 1")
-    ended = nodewise_with(folder, "report", kept, "--export-broken", "-")
+    ended = nodewise_with(folder, "report", str(measured), "--export-broken", "-")
     assert ended.returncode == 2 and "defect" not in ended.stderr
     assert ended.stderr.count("error: ") == 1
     assert f"error: the exporter 'broken' of the package more-exporters 1.0 failed: {message}" in ended.stderr

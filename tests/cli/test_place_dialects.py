@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.outside import examples, nodewise_with, package
+from tests.started import installed
 
 GROUP = ("nodewise.dialects", "DIALECT")
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
@@ -24,14 +25,21 @@ def outside(tmp_path_factory):
     return package(tmp_path_factory.mktemp("outside"), found, *GROUP)
 
 
-def places(folder, *words):
-    done = nodewise_with(folder, "place", *words, *TWO, "--json")
+@pytest.fixture(scope="module")
+def asked(outside):
+    """The command line where they are installed."""
+    with installed(outside) as nodewise:
+        yield nodewise
+
+
+def places(asked, *words):
+    done = asked("place", *words, *TWO, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def test_its_options_stand_in_the_help(outside):
-    done = nodewise_with(outside, "place", "--help")
+def test_its_options_stand_in_the_help(asked):
+    done = asked("place", "--help")
     assert done.returncode == 0, done.stderr
     assert re.search(r"--blist TEXT +MP_BLIST, such as 3,2,1,0\.", done.stdout)
     assert re.search(r"--flux TEXT +Options of flux run", done.stdout)
@@ -39,22 +47,22 @@ def test_its_options_stand_in_the_help(outside):
     assert "blist, gomp, kmp" in listed and "aprun, flux, mpich" in listed
 
 
-def test_it_is_read_and_written_in_others(outside):
-    assert places(outside, "--blist", "3,2,1,0", "--threads", "4")["places"] == [[3], [2], [1], [0]]
+def test_it_is_read_and_written_in_others(asked):
+    assert places(asked, "--blist", "3,2,1,0", "--threads", "4")["places"] == [[3], [2], [1], [0]]
     # as many threads as the list has processors
-    assert places(outside, "--blist", "5,1")["threads"] == 2
-    found = places(outside, "--blist", "5", "--threads", "2")
+    assert places(asked, "--blist", "5,1")["threads"] == 2
+    found = places(asked, "--blist", "5", "--threads", "2")
     assert found["notes"] == ["the list has 1 processors for 2 threads: it starts over"]
-    done = nodewise_with(outside, "place", "--blist", "3,2", "--to", "likwid", *TWO)
+    done = asked("place", "--blist", "3,2", "--to", "likwid", *TWO)
     assert done.stdout == "likwid-pin -c 3,2 PROGRAM\n"
 
 
-def test_it_is_written_or_refused_with_the_reason(outside):
-    done = nodewise_with(outside, "place", "scatter", "--threads", "4", "--to", "blist", *TWO)
+def test_it_is_written_or_refused_with_the_reason(asked):
+    done = asked("place", "scatter", "--threads", "4", "--to", "blist", *TWO)
     assert done.stdout == "OMP_NUM_THREADS=4 MP_BIND=yes MP_BLIST=0,8,2,10 PROGRAM\n", done.stderr
-    done = nodewise_with(outside, "place", "--places", "cores", "--threads", "2", "--to", "blist", *TWO)
+    done = asked("place", "--places", "cores", "--threads", "2", "--to", "blist", *TWO)
     assert done.returncode == 2 and "MP_BLIST cannot express this placement" in done.stderr
-    done = nodewise_with(outside, "place", "compact", "--to", "klingon", *TWO)
+    done = asked("place", "compact", "--to", "klingon", *TWO)
     assert "known are: blist, gomp" in done.stderr
 
 
@@ -69,33 +77,33 @@ def test_it_is_written_or_refused_with_the_reason(outside):
         (["compact", "--compare", "colour=red"], "names are affinity, aprun, bind, blist, flux"),
     ],
 )
-def test_what_is_wrong_is_one_message(outside, words, message):
-    done = nodewise_with(outside, "place", *words, *TWO)
+def test_what_is_wrong_is_one_message(asked, words, message):
+    done = asked("place", *words, *TWO)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def test_it_is_explained_compared_and_its_traps_are_named(outside):
-    done = nodewise_with(outside, "place", "--blist", "0,1", "--explain", "--compare", "blist=0,8", *TWO)
+def test_it_is_explained_compared_and_its_traps_are_named(asked):
+    done = asked("place", "--blist", "0,1", "--explain", "--compare", "blist=0,8", *TWO)
     assert "MP_BLIST=0,1: each thread is bound to its processor of the list." in done.stdout
     assert "elsewhere: threads 1" in done.stdout or "elsewhere: thread 1" in done.stdout, done.stdout
     assert "MP_BLIST is set" not in done.stderr
     allowed = str(min(os.sched_getaffinity(0)))
-    done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9")
+    done = asked("place", "--blist", allowed, MP_BLIST="9")
     assert "warning: MP_BLIST is set, and MP_BIND is not; set MP_BIND=yes" in done.stderr
-    done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
+    done = asked("place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
     assert "warning: a runtime ignores MP_BLIST='9,', column 3" in done.stderr
-    done = nodewise_with(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "-c 0", *TWO)
+    done = asked("place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "-c 0", *TWO)
     assert "taskset replaces the mask of every rank: what flux bound it to is lost" in done.stderr
 
 
-def test_its_variable_is_cleared_where_another_binds(outside):
+def test_its_variable_is_cleared_where_another_binds(asked):
     allowed = str(min(os.sched_getaffinity(0)))
     show = "import os; print(os.environ.get('MP_BLIST'), os.environ.get('OMP_PLACES'))"
-    done = nodewise_with(outside, "place", "--likwid", allowed, "--", sys.executable, "-c", show, MP_BLIST="7")
+    done = asked("place", "--likwid", allowed, "--", sys.executable, "-c", show, MP_BLIST="7")
     assert done.stdout == f"None {{{allowed}}}\n", done.stderr
 
 
-def test_where_holds_threads_against_its_variable(outside, tmp_path):
+def test_where_holds_threads_against_its_variable(outside, asked, tmp_path):
     one = str(max(os.sched_getaffinity(0)))
     work = "import time\nend = time.time() + 0.4\nwhile time.time() < end: pass"
     program = ("--", sys.executable, "-c", work)
@@ -107,33 +115,31 @@ def test_where_holds_threads_against_its_variable(outside, tmp_path):
     assert seen["agrees"] is True and seen["processes"][0]["rank"] == 3
     assert seen["processes"][0]["environment"]["MP_BLIST"] == one
     if len(os.sched_getaffinity(0)) > 1:
-        done = nodewise_with(outside, "where", *program, **given)
+        done = asked("where", *program, **given)
         assert f"Threads were NOT where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
 
 
-def test_a_launcher_gives_zones_and_is_written(outside):
+def test_a_launcher_gives_zones_and_is_written(asked):
     found = places(
-        outside, "--flux", "-n 2 -o cpu-affinity=map:0-3;8-11", "--threads", "2", "--places", "cores", "--bind", "close"
+        asked, "--flux", "-n 2 -o cpu-affinity=map:0-3;8-11", "--threads", "2", "--places", "cores", "--bind", "close"
     )
     assert found["zones"] == [[0, 1, 2, 3], [8, 9, 10, 11]]
     assert found["places"] == [[0, 1], [2, 3], [8, 9], [10, 11]]
-    done = nodewise_with(
-        outside, "place", "compact", "--ranks", "4", "--nodes", "2", "--threads", "2", "--to", "flux", *TWO
-    )
+    done = asked("place", "compact", "--ranks", "4", "--nodes", "2", "--threads", "2", "--to", "flux", *TWO)
     assert "flux run --nodes=2 --ntasks=4 -o 'cpu-affinity=map:0-7;8-15' PROGRAM" in done.stdout, done.stdout
-    done = nodewise_with(outside, "place", "compact", "--ranks", "2", "--threads", "2", "--to", "omp", *TWO)
+    done = asked("place", "compact", "--ranks", "2", "--threads", "2", "--to", "omp", *TWO)
     assert "FLUX_TASK_LOCAL_ID" in done.stdout
-    done = nodewise_with(outside, "place", "--slurm", "-m cyclic", "--ranks", "4", "--nodes", "2", "--to", "flux", *TWO)
+    done = asked("place", "--slurm", "-m cyclic", "--ranks", "4", "--nodes", "2", "--to", "flux", *TWO)
     assert done.returncode == 2 and "ranks are numbered by cyclic" in done.stderr
 
 
-def test_a_rank_finds_its_number_by_the_launchers_variable(outside):
+def test_a_rank_finds_its_number_by_the_launchers_variable(asked):
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         pytest.skip("one processor")
     show = "import os; print(min(os.sched_getaffinity(0)))"
     words = ("place", "compact", "--ranks", "2", "--threads", "1", "--", sys.executable, "-c", show)
-    seen = {nodewise_with(outside, *words, FLUX_TASK_LOCAL_ID=r, SLURM_LOCALID="0").stdout for r in ("0", "1")}
+    seen = {asked(*words, FLUX_TASK_LOCAL_ID=r, SLURM_LOCALID="0").stdout for r in ("0", "1")}
     assert len(seen) == 2
 
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -16,10 +15,11 @@ import pytest
 
 from nodewise.api.stored_profile import _why_cut
 from nodewise.base.errors import ProgramError, StoreError
+from nodewise.profile import perf
 from nodewise.profile.perf import script_lines
 from tests.cli.small_disk import on_small_disk
 from tests.profile.programs import SHARES, compiled, need_perf
-from tests.started import started
+from tests.started import Begun, started
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -33,7 +33,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path, tmp_path: Path) -> None:
     out = tmp_path / "kept"
     files = ("--collapsed", str(tmp_path / "stacks"), "--speedscope", str(tmp_path / "scope.json"))
-    done = nodewise("profile", "--rate", "499", "--out", str(out), *files, "--json", "--", str(work), "1000000")
+    done = nodewise("profile", "--rate", "499", "--out", str(out), *files, "--json", "--", str(work), "400000")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     found = {f["function"]: f for f in told["functions"]}
@@ -84,7 +84,7 @@ def test_ranks_that_run_in_another_folder_are_recorded_in_the_one_that_is_named(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     shutil.copy(work, tmp_path / "sub/app")
-    launch = ("mpirun", "--oversubscribe", "-n", "2", "-wdir", "sub", "./app", "300000")
+    launch = ("mpirun", "--oversubscribe", "-n", "2", "-wdir", "sub", "./app", "100000")
     done = nodewise("profile", "--rate", "499", "--call-graph", "none", "--out", "kept", "--json", "--", *launch)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -110,7 +110,8 @@ def test_a_program_that_ends_with_its_recording_has_the_exit_code_of_how_it_died
 ) -> None:
     loop = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"
     done = nodewise(
-        "profile", "--max-size", "100kB", "--rate", "999", "--out", str(tmp_path / "p"), "--", "sh", "-c", loop
+        *("profile", "--max-size", "100kB", "--rate", "999", "--call-graph", "dwarf", "--out", str(tmp_path / "p")),
+        *("--", "sh", "-c", loop),
     )
     assert done.returncode == 143 and "the exit code is 143" in " ".join(done.stderr.split()), done.stderr
     assert "perf ended the program when the recording had reached" in done.stderr
@@ -130,7 +131,7 @@ def test_what_the_program_started_does_not_outlive_the_limit(nodewise: Command, 
 
 DEEP = """
 static double leaf(long n) { volatile char room[20000]; double sum = 0; for (long i = 0; i < n; i++) { room[i % 20000] = (char)i; sum += room[i % 777]; } return sum; }
-int main(void) { return leaf(150000000L) == 1.5; }
+int main(void) { return leaf(40000000L) == 1.5; }
 """
 
 
@@ -164,7 +165,7 @@ def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, 
     need_perf()
     plain = compiled(tmp_path, "-fomit-frame-pointer")
     for chains in ("none", "fp"):
-        out = ("--out", str(tmp_path / chains), "--json", "--", str(plain), "400000")
+        out = ("--out", str(tmp_path / chains), "--json", "--", str(plain), "100000")
         told = json.loads(nodewise("profile", "--call-graph", chains, "--rate", "299", *out).stdout)
         notes = [note for note in told["notes"] if "outer callers" in note]
         assert not any("copied" in note for note in notes)
@@ -180,7 +181,7 @@ def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise:
     static = compiled(tmp_path, "-static")
     for chains in ("dwarf", "dwarf,32KiB"):
         words = ("profile", "--call-graph", chains, "--rate", "299", "--out", str(tmp_path / chains), "--json", "--")
-        told = json.loads(nodewise(*words, str(static), "400000").stdout)
+        told = json.loads(nodewise(*words, str(static), "100000").stdout)
         [note] = [note for note in told["notes"] if "outer callers are missing" in note]
         assert "linked statically, where perf unwinds nothing" in note and "KiB" not in note and "copied" not in note
         # as it was kept
@@ -192,7 +193,7 @@ def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise:
 def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code: int) -> None:
     """The program ends with it."""
     need_perf()
-    below = f"echo $$ >{tmp_path}/pid; while :; do :; done"
+    below = f"echo $$ >{tmp_path}/pid; exec sleep 600"
     words = [sys.executable, "-m", "nodewise", "profile", "--out", "x", "--", "sh", "-c", below]
     # whoever starts the tests by nohup ignores one of them
     words = ["env", f"--default-signal={number:d}", *words]
@@ -211,9 +212,8 @@ def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code:
 def test_what_a_killed_perf_ran_is_ended_and_said_so(nodewise: Command, tmp_path: Path) -> None:
     """The folder can be used again at once."""
     need_perf()
-    below = f"echo $$ $PPID >{tmp_path}/pid; while :; do :; done"
-    words = [sys.executable, "-m", "nodewise", "profile", "--out", "x", "--", "sh", "-c", below]
-    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+    below = f"echo $$ $PPID >{tmp_path}/pid; exec sleep 600"
+    with Begun("profile", "--out", "x", "--", "sh", "-c", below, cwd=tmp_path, text=True) as child:
         until = time.monotonic() + 60
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
             assert child.poll() is None and time.monotonic() < until
@@ -322,22 +322,24 @@ def test_a_full_disk_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
     code, _, said, _ = on_small_disk(tmp_path, "200k", 190, "profile", "--out", "x", "--", str(work), "1000")
     assert code == 2 and "cannot write x: No space left" in said and "mapped" not in said
     more = ("--rate", "2999", "--call-graph", "dwarf")
-    code, _, said, _ = on_small_disk(tmp_path, "400k", 0, "profile", *more, "--out", "x", "--", str(work), "1000000")
+    code, _, said, _ = on_small_disk(tmp_path, "400k", 0, "profile", *more, "--out", "x", "--", str(work), "200000")
     assert code == 2 and "cut short: cannot write x: No space left" in said and "--max-size" in said
     assert "recording was complete" not in said
 
 
 def test_a_limit_of_sizes_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
-    words = ("profile", "--rate", "2999", "--call-graph", "dwarf", "--out", "x", "--", str(work), "1000000")
-    done = subprocess.run(
-        [sys.executable, "-m", "nodewise", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
-    )
-    assert done.returncode == 2 and "x/perf.data: File too large" in done.stderr and "ulimit -f" in done.stderr
+    words = ("profile", "--rate", "2999", "--call-graph", "dwarf", "--out", "x", "--", str(work), "200000")
+    done = Begun(*words, cwd=tmp_path, limits={"RLIMIT_FSIZE": (300_000, 300_000)}, text=True)
+    said = done.communicate(timeout=100)[1]
+    assert done.returncode == 2 and "x/perf.data: File too large" in said and "ulimit -f" in said
+
+
+def test_where_threads_wait_is_tried_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_perf()
+    tried: list[str] = []
+    monkeypatch.setattr(perf, "_samples", lambda _, event: tried.append(event) or True)
+    assert not perf.find_perf(off_cpu=False).waiting and tried == ["cycles"]
+    assert perf.find_perf(off_cpu=True).waiting and tried[-1] == "sched:sched_switch"
 
 
 def test_a_page_that_cannot_be_written_costs_itself_only(

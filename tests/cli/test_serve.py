@@ -25,6 +25,7 @@ from nodewise.history.store import Store
 from nodewise.report.pages.write import write_page
 from tests.history.entries import entry
 from tests.report.gallery import running_tune
+from tests.started import Begun
 from tests.verdicts.cases import Runs, compared
 
 Ask = Callable[..., tuple[int, str, dict[str, str]]]
@@ -173,10 +174,7 @@ def test_what_is_unchanged_or_was_just_read_is_not_read_again(tmp_path: Path, mo
 
 
 def test_the_printed_address_works_and_ctrl_c_ends_it_well(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nodewise", "serve", "--store", str(tmp_path / "h.sqlite")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-    )  # fmt: skip
+    process = Begun("serve", "--store", str(tmp_path / "h.sqlite"), cwd=tmp_path, text=True)
     assert process.stdout is not None
     url = urlsplit(process.stdout.readline().split()[1])
     connection = http.client.HTTPConnection("127.0.0.1", url.port, timeout=20)
@@ -278,7 +276,7 @@ def test_without_a_browser_to_open_nothing_is_written(tmp_path: Path) -> None:
     process.stdout.readline()
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=100)
     assert (process.returncode, err, out) == (0, "", "ended\n")
     done = subprocess.run([*words, "--open"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert done.returncode == 2 and done.stderr.startswith("error: no temporary file can be written"), done.stderr

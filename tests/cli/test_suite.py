@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -19,6 +18,7 @@ from nodewise.api.suite_file import find_suite, read_suite
 from nodewise.base.errors import InputError
 from tests.cli.conftest import Command
 from tests.cli.small_disk import on_small_disk
+from tests.started import Begun
 
 SUITE = """
 [defaults]
@@ -315,8 +315,7 @@ def test_no_job_is_handed_in_where_nothing_can_be_kept(tmp_path: Path) -> None:
 def test_an_end_in_its_midst_shows_the_rows_that_are_there(tmp_path: Path, as_json: list[str]) -> None:
     (tmp_path / "nodewise.toml").write_text(TWO.replace("0.02", "5"))
     words = ["suite", "run", *as_json, "--accept-disturbed", "--out", "x"]
-    command = [sys.executable, "-m", "nodewise", *words]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = Begun(*words, cwd=tmp_path)
     _there(tmp_path / "x/second/question.json", process)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=100)
@@ -328,8 +327,7 @@ def test_an_end_in_its_midst_shows_the_rows_that_are_there(tmp_path: Path, as_js
 
 def test_an_end_after_its_last_verdict_waits_for_the_rows(tmp_path: Path) -> None:
     (tmp_path / "nodewise.toml").write_text(TWO)
-    command = [sys.executable, "-m", "nodewise", "suite", "run", "--json", "--accept-disturbed", "--out", "x"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = Begun("suite", "run", "--json", "--accept-disturbed", "--out", "x", cwd=tmp_path)
     _there(tmp_path / "x/second/verdict.json", process)
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=100)

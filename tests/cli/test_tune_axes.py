@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Command
+from tests.started import Begun
 
 Done = subprocess.CompletedProcess[str]
 
@@ -117,9 +118,7 @@ def test_an_end_in_a_build_puts_the_file_back(tmp_path: Path, number: signal.Sig
         "--",
         "./app",
     ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nodewise", *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = Begun(*words, cwd=tmp_path)
     _wait((tmp_path / "begun").exists)
     assert (tmp_path / "app").read_text() != PROGRAM
     process.send_signal(number)
@@ -142,7 +141,7 @@ def test_a_kill_leaves_nothing_of_a_build(tmp_path: Path) -> None:
     _script(tmp_path / "app", PROGRAM)
     build = "echo {flags}; setsid sleep 62 & echo $! > pid; echo $$ >> pid; touch begun; wait"
     words = ["tune", "--axes", "flags", "--build", build, "--", "./app"]
-    with subprocess.Popen([sys.executable, "-m", "nodewise", *words], cwd=tmp_path) as process:
+    with Begun(*words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         _wait((tmp_path / "begun").exists)
         process.kill()
     pids = (tmp_path / "pid").read_text().split()

@@ -7,7 +7,6 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from nodewise.cli.wrapping import wrapped
 from tests.cli.conftest import Command
+from tests.started import Begun, started
 
 
 def test_a_line_goes_on_behind_its_label() -> None:
@@ -46,12 +46,12 @@ def test_no_word_is_cut_and_none_is_lost() -> None:
 
 @pytest.mark.parametrize("command", [["run", "-r", "2", "-w", "0"], ["compare", "-r", "2", "-w", "0"]])
 def test_answers_are_wrapped_on_a_terminal_only(tmp_path: Path, command: list[str]) -> None:
-    words = [sys.executable, "-m", "nodewise", *command, "--accept-disturbed", "--", "true"]
+    words = [*command, "--accept-disturbed", "--", "true"]
     words += ["echo a"] if command[0] == "compare" else []
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
-    with subprocess.Popen(words, stdout=other, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment):
+    with Begun(*words, stdout=other, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environment):
         os.close(other)
         printed = b""
         try:
@@ -66,7 +66,7 @@ def test_answers_are_wrapped_on_a_terminal_only(tmp_path: Path, command: list[st
     said = [line for line in lines if line[:1].isalpha() or line.startswith(" " * 10)]
     labelled = [line for line in said if "true" not in line and "command" not in line]
     assert labelled and all(len(line) <= 50 or len(line.split()) <= 2 for line in labelled)
-    piped = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=True).stdout
+    piped = started(*words, cwd=tmp_path).stdout
     assert max(map(len, piped.split("\n"))) > 60 and "\n          " not in piped
 
 

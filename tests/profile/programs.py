@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs whose profile is known: three functions that take half, three tenths and a fifth of the time, on one thread or on two."""
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,13 +52,18 @@ int main(int argc, char** argv) {
 
 def need_perf() -> None:
     """Skip a test where Linux perf cannot sample."""
+    if why := _why_not():
+        pytest.skip(why)
+
+
+@functools.cache
+def _why_not() -> str:
     if shutil.which("perf") is None:
-        pytest.skip("Linux perf is not installed (Debian: linux-perf)")
+        return "Linux perf is not installed (Debian: linux-perf)"
     done = subprocess.run(
         ["perf", "record", "-q", "-o", "-", "-e", "cpu-clock", "--", "true"], capture_output=True, check=False
     )
-    if done.returncode:
-        pytest.skip("perf may not sample here (kernel.perf_event_paranoid)")
+    return "perf may not sample here (kernel.perf_event_paranoid)" if done.returncode else ""
 
 
 def compiled(folder: Path, *flags: str) -> Path:

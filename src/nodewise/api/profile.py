@@ -115,7 +115,7 @@ def prepare_profile(
         recording, kind = PySpy(py_spy, into / SPIED, rate), "py-spy"
         why = f"Python {version} names its functions to py-spy alone; those of C are left out (--call-graph dwarf shows these)"
     else:
-        perf = find_perf()
+        perf = find_perf(off_cpu=off_cpu)
         if off_cpu and not perf.waiting:
             notes.append("where threads wait is not known: the kernel's tracing files may not be read here (root may)")
         chosen = chains_of(program, {**inherited, **more}, chains)

@@ -72,7 +72,8 @@ def sample_bytes(chains: str) -> int:
 class Perf:
     """The program, its version, and what it can sample here: `cycles`, or without counters `cpu-clock`.
 
-    `waiting` says whether switches can be recorded with where they happened, which needs the kernel's tracing files.
+    `waiting` says whether switches can be recorded with where they happened, which needs the kernel's tracing files; it is found out
+    only where that is asked for.
     """
 
     path: str
@@ -91,8 +92,8 @@ def perf_program() -> str:
     return path
 
 
-def find_perf() -> Perf:
-    """Linux perf, tried on `true`. Raises UnavailableError where it is missing or not allowed."""
+def find_perf(*, off_cpu: bool = True) -> Perf:
+    """Linux perf, tried on `true`, with `off_cpu` for where threads wait, too. Raises UnavailableError where it is missing or not allowed."""
     path = perf_program()
     version = _said([path, "--version"]).removeprefix("perf version").strip()
     # perf itself leaves the kernel out where it may not be seen, and takes the clock where there are no counters
@@ -103,7 +104,8 @@ def find_perf() -> Perf:
             f"perf may not sample programs here (kernel.perf_event_paranoid is {paranoid})",
             "as root: sysctl kernel.perf_event_paranoid=2; in a container: its runtime must allow perf_event_open",
         )
-    return Perf(path, version, event, _samples(path, _WAITING))
+    # each recording reads all symbols of the kernel, which takes a second
+    return Perf(path, version, event, off_cpu and _samples(path, _WAITING))
 
 
 def _said(words: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
