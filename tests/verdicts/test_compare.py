@@ -9,7 +9,9 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.records.experiment import Experiment
+from nodewise.report.exports.comparison import compared_of
 from nodewise.verdicts.compare import compare_verdict, comparisons, describe, format_span, looks_of
+from nodewise.verdicts.pair import values_of
 from tests.verdicts.cases import BUSY, Runs, compared, hold, usage
 
 ENERGY = {"energy_j": 12.0, "energy_dram_j": 1.0}
@@ -189,3 +191,12 @@ def test_one_that_ran_alone_is_described_by_its_time_and_none_is_bad_input(tmp_p
     assert describe(compare_verdict(faster, "decided"), names).startswith("new is 2.0")
     slower = compared(tmp_path / "s", {"a": Runs(0.5), "b": Runs(1.0)})
     assert " slower than old (" in describe(compare_verdict(slower, "decided"), names)
+
+
+def test_what_is_maximised_is_shown_as_it_was_printed(tmp_path: Path) -> None:
+    # 1 / (1 / 49) is another number
+    runs = {name: Runs(1.0, change=lambda run: {"metrics": {"rate": 49.0}}) for name in "ab"}
+    made = compared(tmp_path / "x", runs, 7, objective={"metric": "rate", "maximise": True})
+    row = compare_verdict(made, "runs").contenders[0]
+    assert {row.median, row.low, row.high} == {49.0} and set(values_of(made, "a")) == {49.0}
+    assert compared_of(made, "a") == {"rate": [49.0] * 7}

@@ -50,3 +50,11 @@ def test_all_that_is_said(
         "failing": (3, 0),
     }[name]
     assert summary.made == blocks and said["failed"] == failed
+
+
+def test_a_metric_that_some_runs_lack_is_the_median_of_those_that_have_it(tmp_path: Path) -> None:
+    def change(run: int) -> dict[str, Any]:
+        return {"metrics": {1: {"late": 49.0}, 2: {"late": 51.0, "once": 7.0}}.get(run, {})}
+
+    made = compared(tmp_path / "x", {"a": Runs(0.5, change=change)}, 4, kind="run")
+    assert run_summary(made, compare_verdict(made, "runs")).metrics == {"late": 50.0, "once": 7.0}

@@ -12,7 +12,7 @@ from nodewise.runner.launch import quoted_line
 from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import COMPARE, CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
-from nodewise.verdicts.pair import costs_of
+from nodewise.verdicts.pair import values_of
 from nodewise.verdicts.roofline import RoofKind, RooflineVerdict
 from nodewise.verdicts.scale import SCALE, ScaleVerdict
 from nodewise.verdicts.stored import Stored
@@ -39,8 +39,7 @@ def tune_points(stored: Stored[TuneVerdict]) -> list[Point]:
     made = []
     for key, role in roles.items():
         # without a confirmation those of the search are all there is
-        costs = costs_of(experiment, key, CONFIRM) or costs_of(experiment, key)
-        values = [experiment.objective.value(c) for c in costs]
+        values = values_of(experiment, key, CONFIRM) or values_of(experiment, key)
         failed = verdict.summary(key).failed
         made.append(_point(values, line, verdict, role=role, failed=failed))
     return [one for one in made if one is not None]
@@ -51,7 +50,7 @@ def comparison_points(stored: Stored[Comparison]) -> list[Point]:
     verdict, experiment = comparison_of(stored), stored.experiment
     made = []
     for row in verdict.contenders:
-        values = [experiment.objective.value(c) for c in costs_of(experiment, row.key, COMPARE)]
+        values = values_of(experiment, row.key, COMPARE)
         made.append(_point(values, row.command or row.name, verdict, failed=row.failed))
     return [one for one in made if one is not None]
 
@@ -70,7 +69,7 @@ def scale_points(stored: Stored[ScaleVerdict]) -> list[Point]:
     made = []
     for key, point in zip(experiment.question["settings"], verdict.points, strict=True):
         command = quoted_line(experiment.settings[key].command) if key in experiment.settings else line
-        values = costs_of(experiment, key, SCALE)
+        values = values_of(experiment, key, SCALE)
         made.append(point_of(values, program_of(command), f"{command}, {point.count} {verdict.over}"))
     return [one for one in made if one is not None]
 

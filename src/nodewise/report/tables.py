@@ -161,8 +161,9 @@ def sample_rows(
 
     Of more than `most` an even choice, to which those that lie far out are added, up to as many again.
     """
-    records, objective = experiment.records, experiment.objective
+    records = experiment.records
     costs, codes = experiment.costs, records.codes
+    values = records.values(experiment.objective.metric)
     good = ~np.isnan(costs)
     if keys is not None:
         good &= np.isin(codes, [i for i, k in enumerate(records.keys) if k in set(keys)])
@@ -189,7 +190,7 @@ def sample_rows(
     for j in chosen:
         i = int(at[j])
         key = names[codes[i]]
-        row = {"order": i + 1, "setting": labels[key], "key": key, "value": objective.value(float(costs[i]))}
+        row = {"order": i + 1, "setting": labels[key], "key": key, "value": float(values[i])}
         row |= {"relative": float(relative[j]), "alone": bool(counts[codes[i]] == 1), "phase": phases[phase_codes[i]]}
         state = "disturbed" if marked[i] else "undisturbed"
         rows.append({**row, "state": state, "marks": "; ".join(records.marks(i))})

@@ -36,6 +36,7 @@ from nodewise.verdicts.pair import (
     medians_explained,
     pair_up,
     pair_verdict,
+    values_of,
 )
 from nodewise.verdicts.question import AskedContender, Question, question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of, metric_notes
@@ -201,8 +202,7 @@ def _row(
 ) -> ContenderSummary:
     key = contender.name
     setting = experiment.settings.get(key)
-    objective = experiment.objective
-    values = [objective.value(c) for c in costs_of(experiment, key, COMPARE)]
+    values = values_of(experiment, key, COMPARE)
     low, high = interval_of(values)
     at = experiment.records.of(key, COMPARE)
     bad = _failures(experiment, key)

@@ -225,6 +225,13 @@ def costs_of(experiment: Experiment, key: str, phase: str | None = None) -> list
     return [float(c) for c in found[~np.isnan(found)]]
 
 
+def values_of(experiment: Experiment, key: str, phase: str | None = None) -> list[float]:
+    """The compared metric's own values in a setting's good runs, in the order they were taken: `costs_of` before it was turned into a cost."""
+    at = experiment.records.of(key, phase)
+    found = experiment.records.values(experiment.objective.metric)[at]
+    return [float(v) for v in found[~np.isnan(experiment.costs[at])]]
+
+
 def medians_explained(
     pair: PairVerdict, medians: Sequence[float], slack: float = 0.0, which: str = "the medians alone"
 ) -> str:

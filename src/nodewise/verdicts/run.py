@@ -93,7 +93,10 @@ def run_summary(
             name: median([s.usage[name] for s in samples if name in s.usage])
             for name in dict.fromkeys(name for s in samples for name in s.usage)
         },
-        metrics={name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics},
+        metrics={
+            name: median([s.metrics[name] for s in samples if name in s.metrics])
+            for name in dict.fromkeys(name for s in samples for name in s.metrics)
+        },
         shown=shown,
         counters=counters,
         energy=energy,

@@ -35,6 +35,7 @@ from nodewise.verdicts.pair import (
     medians_explained,
     pair_up,
     pair_verdict,
+    values_of,
 )
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
@@ -294,8 +295,7 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
 
 def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
     at = experiment.records.of(key)
-    objective = experiment.objective
-    values = [objective.value(c) for c in costs_of(experiment, key)]
+    values = values_of(experiment, key)
     low, high = interval_of(values)
     return SettingSummary(
         key=key,

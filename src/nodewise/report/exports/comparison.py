@@ -32,8 +32,8 @@ def compared_of(experiment: Experiment, key: str) -> dict[str, Any]:
     """The metric that was compared, by its name, where it is not the time."""
     if experiment.objective.metric in ("seconds", "wall_s"):
         return {}
-    costs = experiment.costs[_good(experiment, key)]
-    return {experiment.objective.metric: [experiment.objective.value(float(c)) for c in costs]}
+    metric = experiment.objective.metric
+    return {metric: [float(v) for v in experiment.records.values(metric)[_good(experiment, key)]]}
 
 
 def statistics_of(times: Any) -> dict[str, Any]:
