@@ -124,6 +124,20 @@ def test_waiting_costs_no_budget() -> None:
     assert (meter.seconds, meter.runs) == (5.0, 2)
 
 
+def test_what_is_waited_before_a_block_is_no_part_of_the_budget(tmp_path: Path) -> None:
+    now = [0.0]
+    meter = Meter(Budget(10.0), lambda: now[0])
+    recorder = Recorder(Writer(tmp_path / "x", compare_question("a", "b")), Runs(), meter)
+
+    def wait() -> None:
+        now[0] += 100.0
+
+    blocks = Blocks(recorder, meter, random.Random(1), before_block=wait)
+    for _ in range(3):
+        blocks.run(_arms("a", "b"), "compare")
+    assert now[0] >= 300 and meter.left_s(Budget(10.0)) > 0
+
+
 def test_before_each_block_there_may_be_a_wait(tmp_path: Path) -> None:
     waits: list[int] = []
     blocks = _blocks(tmp_path / "x", Runs(), before=lambda: waits.append(1))

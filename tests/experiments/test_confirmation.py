@@ -49,6 +49,15 @@ def test_what_a_plan_left_open_further_looks_go_on_with_on_all_blocks() -> None:
     assert _confirmation([(1.5, 1.0 + i / 1000) for i in range(12)], plan_looks(12, 0.045)).fewest_more == 0
 
 
+def test_what_disturbed_the_blocks_so_far_is_known_to_what_goes_on_with_them() -> None:
+    judged = Confirmation(plan_looks(12, 0.045), 0.01, None, False)
+    for number in range(1, 13):
+        marks = ("other load: it waited 0.5 s for processors that others used",) if number <= 4 else ()
+        samples = {name: Sample(1.0, 1.0, 0.0, marks=marks) for name in ("baseline", "c")}
+        judged.add(Block(number, samples, {}, {"baseline": None, "c": None}, bool(marks)))
+    assert judged.count == 8 == judged.going_on(plan_looks(24, 0.005)).count
+
+
 def test_a_confirmation_left_open_goes_on_while_the_budget_lasts(tmp_path: Path) -> None:
     """Where its runs turn out to be cheaper than those before, there is room for more blocks than were planned."""
     now = [0.0]

@@ -165,6 +165,12 @@ def test_peak_memory_is_the_programs_not_ours() -> None:
     assert 0 < sample.usage["peak_bytes"] < 20_000_000 < len(ballast)
 
 
+def test_a_program_that_stands_still_is_woken_to_end_itself(tmp_path: Path) -> None:
+    code = "trap 'echo ended >ended; exit 0' TERM; kill -STOP $$; sleep 30 & wait"
+    assert not run("sh", "-c", code, timeout_s=0.5, options=RunOptions(cwd=tmp_path)).ok
+    assert (tmp_path / "ended").read_text() == "ended\n"
+
+
 def test_a_timeout_ends_the_whole_process_group() -> None:
     mark = f"mark-{os.getpid()}-timeout"
     code = f"import subprocess,sys,time\nsubprocess.Popen([sys.executable,'-c','import time; time.sleep(60)','{mark}'])\ntime.sleep(60)"
