@@ -321,6 +321,10 @@ def _become(asked: dict[str, object], files: array.array[int]) -> None:
         os.sched_setaffinity(0, asked["processors"])
         for name, soft, hard in asked["limits"]:
             resource.setrlimit(getattr(resource, name), (soft, hard))
+        if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+            # Python keeps compiled modules that were cut off at the limit, and all other processes would load them
+            sys.dont_write_bytecode = True
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         from nodewise.__main__ import start
 
         shared = Path(str(asked["neighbours"]))

@@ -240,7 +240,7 @@ def test_a_second_writer_is_refused(nodewise: Command, tmp_path: Path) -> None:
 
 def test_a_full_disk_is_one_clear_message_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     words = (
-        f"ulimit -f 16; exec {sys.executable} -m nodewise compare true true -r 400 --out x --cleanup 'echo C >> log'"
+        f"ulimit -f 16; exec {sys.executable} -B -m nodewise compare true true -r 400 --out x --cleanup 'echo C >> log'"
     )
     done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False)
     _fails(done, "samples.jsonl", "ulimit -f")

@@ -122,6 +122,7 @@ from nodewise.base.errors import StoreError
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True
 with Writer(Path(sys.argv[1]), json.loads(sys.argv[2])) as writer:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
     for n in range(1000):
