@@ -58,6 +58,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "nodewise.toml").write_text('[command.nap]\nrun = "sleep 0.02"\nruns = 6\n')
     for node in ("n1", "n2"):
         compared(made / "tuned" / node, {"./solver": Runs(1.0)})
+    # each command works by itself, whatever ran before
+    compared(made / "nodewise-experiments/earlier", {"./solver": Runs(1.0)})
     (made / "bin").mkdir()
     (made / "bin/sbatch").write_text(SBATCH)
     (made / "bin/sbatch").chmod(0o755)
