@@ -105,7 +105,7 @@ def _left_out(info: OmpiInfo, loaded: Sequence[str]) -> list[str]:
         missing = [c for c in info.components[name] if c not in loaded]
         if value and missing:
             said.append(
-                f"built and left out: {listed(missing)} ({name} = {value}, {source or 'its source is not told'})"
+                f"built and left out: {listed(missing)} ({name} = {value}, {source or 'its source is not reported'})"
             )
     return said
 

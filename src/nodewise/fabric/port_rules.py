@@ -68,7 +68,7 @@ def _unreadable(port: FabricPort) -> Iterator[Finding]:
             "port-state-unknown",
             Severity.UNKNOWN,
             f"{port.name}: the system does not tell its state",
-            effect="it is not told whether it carries traffic",
+            effect="it is not known whether it carries traffic",
         )
     if port.printed and port.data_gbits is None:
         yield Finding(
@@ -76,7 +76,7 @@ def _unreadable(port: FabricPort) -> Iterator[Finding]:
             Severity.UNKNOWN,
             f"{port.name}: its rate is none that is known",
             (f"rate {port.printed}",),
-            "it is not told whether it is degraded",
+            "it is not known whether it is degraded",
         )
 
 

@@ -136,7 +136,7 @@ def _speed(port: FabricPort) -> str:
         return f"{one.label:<8}  {one.data_gbits:.4g} Gb/s of data, {one.signalling_gbits:.4g} signalled"
     if port.data_gbits is not None:
         return f"{visible(port.layer):<8}  {port.data_gbits:.4g} Gb/s"
-    return f"rate unknown: {visible(port.printed)}" if port.printed else "rate not told"
+    return f"rate unknown: {visible(port.printed)}" if port.printed else "rate not reported"
 
 
 def _rails(rails: Rails, width: int) -> list[str]:
