@@ -49,7 +49,9 @@ KNOWN = {
             note="connected endpoints of its own, datagrams by a layer (verbs;ofi_rxm); one version of libfabric on all nodes",
         ),
         Known("psm3", "RoCE and Ethernet, by Intel", Reach.FABRIC, "libuuid, libnuma, libibverbs"),
-        Known("psm2", "Omni-Path", Reach.FABRIC, "libpsm2 10.2 or newer", f"{_PSM}; remote data and source are reported"),
+        Known(
+            "psm2", "Omni-Path", Reach.FABRIC, "libpsm2 10.2 or newer", f"{_PSM}; remote data and source are reported"
+        ),
         Known("psm", "True Scale", Reach.FABRIC, "libpsm_infinipath", _PSM),
         Known("opx", "Omni-Path, by Cornelis", Reach.FABRIC, "the headers of the hfi1 driver, libuuid"),
         Known("efa", "Elastic Fabric Adapter", Reach.FABRIC, "libibverbs with libefa"),
