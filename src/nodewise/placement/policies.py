@@ -40,12 +40,15 @@ def _scattered_cores(node: Node, core_of: dict[int, int]) -> list[int]:
 
 
 def _scatter(machine: Machine, threads: int) -> Iterator[int]:
-    if not _scattered or _scattered[0][0] is not machine:
+    # by a name of its own, as another thread may ask for another machine meanwhile
+    of, order = next(iter(_scattered), (None, []))
+    if of is not machine:
         cores = machine.allowed_cores
-        order = _scattered_cores(machine.tree, {p: i for i, core in enumerate(cores) for p in core.pus})
+        spread = _scattered_cores(machine.tree, {p: i for i, core in enumerate(cores) for p in core.pus})
         # The first hardware thread of every core before the second of any.
-        _scattered[:] = [(machine, _interleave([list(cores[i].pus) for i in order]))]
-    return islice(cycle(_scattered[0][1]), threads)
+        order = _interleave([list(cores[i].pus) for i in spread])
+        _scattered[:] = [(machine, order)]
+    return islice(cycle(order), threads)
 
 
 def _shares(sizes: list[int], threads: int) -> list[int]:

@@ -76,9 +76,11 @@ def register(dialect: Dialect) -> None:
 def all_dialects() -> tuple[Dialect, ...]:
     """All dialects: those that place threads, masks, launchers, then those that only write; each by name."""
     known = tuple(DIALECTS.all().values())
-    if not _ordered or _ordered[0][0] != known:
-        _ordered[:] = [(known, tuple(sorted(known, key=lambda d: (_kind(d), d.name))))]
-    return _ordered[0][1]
+    of, ordered = next(iter(_ordered), ((), ()))
+    if of != known:
+        ordered = tuple(sorted(known, key=lambda d: (_kind(d), d.name)))
+        _ordered[:] = [(known, ordered)]
+    return ordered
 
 
 def _kind(dialect: Dialect) -> int:
