@@ -6,6 +6,7 @@ ignored.
 """
 
 import contextlib
+import gc
 import itertools
 import os
 import signal
@@ -13,6 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+# what is made while tests are collected stays to the end: to go through all of it again and again would be a twentieth of the time
+gc.disable()
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # nothing that a test measures, or a command that it starts, is the user's own history
@@ -31,6 +35,12 @@ with contextlib.suppress(ImportError):
         settings.register_profile("exploring", deadline=None)
         settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=examples.examples(100))
         settings.load_profile("exploring" if os.environ.get("NODEWISE_EXPLORE") else "repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 _NUMBER = itertools.count()

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What settings are called in tables and figures."""
+"""What settings are called in tables and figures, and the numbers in these."""
 
+import json
 from pathlib import Path
 
+import pytest
+
+from nodewise.history.points import comparison_points
 from nodewise.records.experiment import Experiment
-from nodewise.report.tables import _shortened, labels_of
+from nodewise.report.exports.registry import export_text
+from nodewise.report.tables import _shortened, condition_rows, labels_of, sample_rows
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.compare import compare_verdict
+from nodewise.verdicts.run import run_summary
+from nodewise.verdicts.stored import stored
+from tests.verdicts.cases import BUSY, Runs, compared
 
 
 def test_no_two_settings_of_a_tune_are_called_alike() -> None:
@@ -29,3 +38,24 @@ def test_what_makes_commands_differ_is_never_cut() -> None:
     assert labels[2].endswith(" --fast") and len(set(labels)) == 3
     assert len(_shortened({rest: rest})[rest]) <= 50
     assert _shortened({"a": "./a 1", "b": "./b 1"}) == {"a": "./a 1", "b": "./b 1"}
+
+
+def test_a_command_by_itself_has_one_answer(tmp_path: Path) -> None:
+    """What the terminal says of it without its disturbed runs, the page, exports and history say, too; the figure shows those as well."""
+    slow = {"marks": (BUSY,), "seconds": 0.9, "wall_s": 0.9}
+    made = compared(tmp_path / "x", {"a": Runs(0.5, change=lambda run: slow if run < 4 else {})}, 9, kind="run")
+    verdict = compare_verdict(made, "runs")
+    summary, (row,) = run_summary(made, verdict), verdict.contenders
+    assert summary.runs == row.runs == 5 and row.disturbed == summary.left_out == 4
+    assert (row.median, row.mad, row.low, row.max) == (summary.median_s, summary.mad_s, summary.low_s, summary.max_s)
+    assert row.medians["seconds"] == summary.median_s < 0.6
+    whole = stored(made, verdict)
+    exported = json.loads(export_text("json", whole))["results"][0]
+    assert (exported["median"], len(exported["times"])) == (summary.median_s, 5)
+    (point,) = comparison_points(whole)
+    assert point.median == summary.median_s
+    rows = sample_rows(made)
+    assert len(rows) == 9 and rows[4]["relative"] == pytest.approx(rows[4]["value"] / summary.median_s)
+    _, (condition,) = condition_rows(made, ["a"])
+    assert (condition["runs"], condition["marked"]) == (9, 4)
+    assert any("4 of 9 runs were disturbed" in text for text in verdict.warnings)

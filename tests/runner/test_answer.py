@@ -143,3 +143,15 @@ def test_a_file_of_an_earlier_run_is_not_taken_for_this_ones(tmp_path: Path) -> 
     assert run("sh", "-c", "echo 1.7 > new; touch -d 2001-01-01 new; mv new out.dat", rule=rule, cwd=tmp_path).ok
     (tmp_path / "folder").mkdir()
     assert "left no file" in (run("true", rule=SameOutput(Kind.FILE, "folder"), cwd=tmp_path).error or "")
+
+
+def test_a_pattern_is_looked_for_at_the_end_of_a_long_output_too() -> None:
+    """What lies between what is kept of the beginning and the end is not."""
+    code = (
+        "import sys\nfor i in range({}): sys.stdout.write('x' * 1023 + '\\n')\nprint('sum 42')\n" + "print('y' * {})\n"
+    )
+    rule = SameOutput(Kind.PATTERN, r"sum (\d+)")
+    long = MOST_BYTES // 1024 + 200
+    assert run(*script(code.format(long, 100)), rule=rule).answer_text == "42"
+    missed = run(*script(code.format(long, 200_000)), rule=rule)
+    assert missed.error is not None and "nowhere in the output" in missed.error

@@ -110,3 +110,12 @@ def test_the_latest_that_favour_one_are_left_out_until_the_rest_is_even() -> Non
     assert comparable("A", "B", after) == [0, 3, 5]
     # the same before both counts, and each after the other or itself does not
     assert comparable("A", "B", [("C", "C")] * 5 + [("A", "B"), ("B", "A")]) == [0, 1, 2, 3, 4]
+
+
+def test_no_block_is_given_away_where_that_evens_out_nothing() -> None:
+    """Of seven predecessors the first came three times more often before the one: but each block moves it to its neighbour only."""
+    counts = (3, 5, 6, 6, 5, 3)
+    after = [(f"p{i}", f"p{i + 1}") for i, count in enumerate(counts) for _ in range(count)]
+    assert comparable("A", "B", after) == list(range(len(after)))
+    # one whose blocks lead to the far end is evened out, by the latest
+    assert comparable("A", "B", [("p0", "p6")] * 5) == [0, 1]

@@ -183,7 +183,7 @@ class Records(Sequence[Record]):
         found: npt.NDArray[np.int64] = self._index.get(key, np.zeros(0, np.int64))
         if phase is None or not found.size:
             return found
-        inside: npt.NDArray[np.int64] = found[self.phase_codes[found] == self._phases.get(phase, -1)]
+        inside: npt.NDArray[np.int64] = found[self.in_phase(phase)[found]]
         return inside
 
     @property
@@ -206,6 +206,11 @@ class Records(Sequence[Record]):
     def phase_codes(self) -> npt.NDArray[np.int64]:
         """The phase of each record, as an index into `phases`."""
         return np.array(self._phase, dtype=np.int64)
+
+    def in_phase(self, phase: str) -> npt.NDArray[np.bool_]:
+        """Whether each record is of that phase."""
+        inside: npt.NDArray[np.bool_] = self.phase_codes == self._phases.get(phase, -1)
+        return inside
 
     @property
     def blocks(self) -> npt.NDArray[np.int64]:

@@ -36,6 +36,7 @@ from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
 from nodewise.records.commit import commit_of
 from nodewise.records.kept_variables import KEPT_VARIABLES
+from nodewise.records.kind_registry import kind_named
 from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
@@ -44,6 +45,7 @@ from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
+from nodewise.statistics.disturbance import repeat_worthy
 
 SCHEMA = 1
 #: How many experiments that ran at the same time are named.
@@ -94,8 +96,31 @@ class Experiment:
 
     @cached_property
     def costs(self) -> npt.NDArray[np.float64]:
-        """The cost of each record under the objective; NaN where it failed. To be asked once all records are there."""
-        return self.records.costs(self.objective)
+        """The cost of each record under the objective; NaN where it does not count. To be asked once all records are there."""
+        costs = self.records.costs(self.objective)
+        costs[~self.counted] = np.nan
+        return costs
+
+    @cached_property
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """Which records count: the good ones. Where the kind has it so (`Kind.undisturbed`), of those that decide none that something disturbed which another run may
+        be spared, unless disturbed ones were accepted or are more than half: then there is nothing else to be had, and the marks say why.
+
+        To be asked once all records are there.
+        """
+        records, good = self.records, self.records.ok
+        marked = good & records.marked
+        if (
+            not marked.any()
+            or self.question.get("accept_disturbed")
+            or not kind_named(self.question["kind"]).undisturbed
+        ):
+            return good
+        own = good & records.in_phase(kind_named(self.question["kind"]).phase)
+        left_out = [i for i in np.flatnonzero(own & marked).tolist() if repeat_worthy(records.marks(i))]
+        if 2 * len(left_out) <= int(own.sum()):
+            good[left_out] = False
+        return good
 
     @property
     def remarks(self) -> list[str]:

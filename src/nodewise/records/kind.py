@@ -30,7 +30,8 @@ class Kind:
     experiment which `nodewise confirm` repeats, or raises InputError; without it nothing is promised. `points` leads to a function of a `Stored` that gives what history keeps of it, a list
     of `nodewise.history.entry.Point`; without it an experiment of that kind is not looked at over time. `learned` leads to one that
     gives what later tunes may start from (`nodewise.history.learned.Learned`), or None. `again` is the
-    command line that makes a verdict that cannot be read again, with `{folder}`; empty where --resume does.
+    command line that makes a verdict that cannot be read again, with `{folder}`; empty where --resume does. Where `undisturbed` is
+    set, runs that were disturbed do not count (`records.experiment.Experiment.counted`): those of a kind that pairs no runs, whose blocks cannot be left out.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Kind:
     points: str = ""
     learned: str = ""
     again: str = ""
+    undisturbed: bool = False
 
     def load(self, what: str) -> Any:
         """What the reference in a field leads to. Raises ImportError or AttributeError where it leads nowhere."""

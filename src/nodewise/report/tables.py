@@ -15,6 +15,7 @@ from nodewise.base.escaping import one_line
 from nodewise.base.masking import shell_text
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
+from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict, ContenderSummary
@@ -162,7 +163,8 @@ def sample_rows(
     Of more than `most` an even choice, to which those that lie far out are added, up to as many again.
     """
     records = experiment.records
-    costs, codes = experiment.costs, records.codes
+    # a run that does not count is shown, too, with what disturbed it
+    costs, codes = records.costs(experiment.objective), records.codes
     values = records.values(experiment.objective.metric)
     good = ~np.isnan(costs)
     if keys is not None:
@@ -172,7 +174,8 @@ def sample_rows(
     centres = np.full(len(records.keys), np.nan)
     for code in np.flatnonzero(counts):
         own = records.of(records.keys[code])
-        centres[code] = np.median(costs[own[good[own]]])
+        counted = own[good[own] & experiment.counted[own]]
+        centres[code] = np.median(costs[counted])
     relative = costs[at] / centres[codes[at]]
     if at.size > most:
         even = np.arange(at.size) % math.ceil(at.size / most) == 0
@@ -208,7 +211,7 @@ def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[st
     """What the kernel counted for the leaders: names of the columns, and a row of medians for each setting."""
     records = experiment.records
     labels = labels_of(experiment)
-    good = {key: (own := records.of(key))[records.ok[own]] for key in keys}
+    good = {key: (own := records.of(key))[(records.ok & ~records.in_phase(WARM_UP))[own]] for key in keys}
     rows: list[dict[str, Any]] = [
         {"label": labels[key], "runs": int(own.size), "marked": int(records.marked[own].sum())}
         for key, own in good.items()
@@ -218,7 +221,7 @@ def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[st
         # one at a time: all of them together are most of what a large experiment takes up
         column = records.column(group, name)
         for row, own in zip(rows, good.values(), strict=True):
-            found = column[own]
+            found = column[own[experiment.counted[own]]]
             if (~np.isnan(found)).any():
                 row[name] = float(np.nanmedian(found))
     return [name for _, name in names if any(name in row for row in rows)], rows

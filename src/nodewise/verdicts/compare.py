@@ -174,7 +174,7 @@ def _work(experiment: Experiment, key: str) -> tuple[str, float] | None:
     """What a contender's runs did, and how much of it (the median); None where nobody counted."""
     records = experiment.records
     own = records.of(key, COMPARE)
-    own = own[records.ok[own]]
+    own = own[experiment.counted[own]]
     groups = [("metrics", name) for name in WORK] + [("usage", "instructions")]
     for group, name in groups:
         if (group, name) in records.named:
@@ -189,7 +189,7 @@ def _medians(experiment: Experiment, key: str) -> dict[str, float]:
     """The medians of all that was counted for a contender's good runs."""
     records = experiment.records
     own = records.of(key, COMPARE)
-    own = own[records.ok[own]]
+    own = own[experiment.counted[own]]
     found = {name: records.column(group, name)[own] for group, name in records.named}
     found |= {"seconds": records.plain("seconds")[own], "wall_s": records.plain("wall_s")[own]}
     if {"user_s", "system_s"} <= found.keys():
@@ -293,8 +293,9 @@ def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped:
 def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: int) -> list[tuple[str, str]]:
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
+    made = int(experiment.records.of(row.name, COMPARE).size)
     if row.error and experiment.question["kind"] == RUN:
-        counted = f"{row.failed} of {_runs(row.failed + row.runs)}" if row.failed else "the warm-up"
+        counted = f"{row.failed} of {_runs(made)}" if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {counted}; only the other runs are reported: {row.error}"))
     elif row.error:
         when = _runs(row.failed) if row.failed else "the warm-up"
@@ -303,8 +304,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), own_wall(experiment, row.name, row.medians)
-    if row.disturbed > 0.2 * (row.runs + row.failed):
-        text = f"{row.disturbed} of {_runs(row.runs + row.failed)} were disturbed; `nodewise quiet` says by what"
+    if row.disturbed > 0.2 * made:
+        text = f"{row.disturbed} of {_runs(made)} were disturbed; `nodewise quiet` says by what"
         notes.append(("disturbed", text))
     elif cpu is not None and wall is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
         text = f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "

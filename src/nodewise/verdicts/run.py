@@ -10,10 +10,8 @@ from nodewise.base.errors import InputError
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import value_of
 from nodewise.runner.sample import Sample
-from nodewise.statistics.disturbance import repeat_worthy
 from nodewise.statistics.summary import mad, median
 from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict
-from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import ENERGY, MetricSummary, interval_of, summary_of
 
 #: What is kept of a comparison's warnings; the rest is in the summary itself.
@@ -63,13 +61,11 @@ def run_summary(
 ) -> RunSummary:
     """What the runs were that `verdict` is of, disturbed ones left out as long as the others are at least half. Raises InputError without any."""
     (row,) = verdict.contenders
-    every = [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
+    at = [i for i, r in enumerate(experiment.records) if r.phase == COMPARE and r.sample.ok]
+    every = [experiment.records[i].sample for i in at]
     if not every:
         raise InputError(f"{experiment.path} holds no good run of {row.name}", "run it again")
-    accepting = question_of(experiment).accept_disturbed
-    samples = [s for s in every if accepting or not repeat_worthy(s.marks)]
-    # where most were disturbed there is nothing else to be had, and the notes say by what
-    samples = samples if 2 * len(samples) >= len(every) else every
+    samples = [sample for i, sample in zip(at, every, strict=True) if experiment.counted[i]]
     times = [s.seconds for s in samples]
     low, high = interval_of(times)
     shown = {}

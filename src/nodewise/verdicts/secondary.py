@@ -98,7 +98,7 @@ class SecondaryMetrics:
         self._experiment = experiment
         self._objective = experiment.objective
         self._shown = experiment.shown.metrics
-        self._ok = experiment.records.ok
+        self._counted = experiment.counted
         known = {name for _, name in experiment.records.named}
         metrics = {o.metric: o for o in self._shown}
         usual = [Objective(m) for m in (ENERGY, COST, MEMORY) if m in known]
@@ -112,8 +112,8 @@ class SecondaryMetrics:
         self._columns = {m: experiment.records.values(m) for m in metrics}
 
     def of(self, at: npt.NDArray[np.int64]) -> dict[str, MetricSummary]:
-        """Of each metric that the good ones of the records `at` report its summary."""
-        good = at[self._ok[at]]
+        """Of each metric that those of the records `at` that count report its summary."""
+        good = at[self._counted[at]]
         found = {}
         for metric, column in self._columns.items():
             values = column[good]
@@ -185,7 +185,7 @@ def energy_notes(experiment: Experiment) -> list[str]:
     if not any(m.startswith("energy_") for m in asked) or ("conditions", ENERGY) not in records.named:
         return []
     notes = [f"energy is that of {energy_parts(experiment)} while a run lasted, whoever used it"]
-    good = records.ok & ~np.isnan(records.values(ENERGY))
+    good = experiment.counted & ~np.isnan(records.values(ENERGY))
     wall = float(np.median(records.plain("wall_s")[good])) if good.any() else 0.0
     if 0 < wall < _COARSE_S:
         notes.append(

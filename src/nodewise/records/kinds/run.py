@@ -26,4 +26,5 @@ KIND = Kind(
     command="nodewise.cli.commands.run:command",
     printed="nodewise.verdicts.run:RunSummary",
     points="nodewise.history.points:comparison_points",
+    undisturbed=True,
 )

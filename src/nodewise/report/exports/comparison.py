@@ -11,10 +11,9 @@ from nodewise.records.experiment import Experiment
 
 
 def _good(experiment: Experiment, key: str) -> Any:
-    """The places of a contender's good runs among the records."""
-    records = experiment.records
-    own = records.of(key, "compare")
-    return own[records.ok[own]]
+    """The places of a contender's runs that count among the records."""
+    own = experiment.records.of(key, "compare")
+    return own[experiment.counted[own]]
 
 
 def seconds_of(experiment: Experiment, key: str) -> Any:
