@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The check of made-up fleets: every kind of rule, groups, majorities, suppressions; and what is given for a snapshot and is none."""
 
-import copy
 import datetime
 import io
 import json
@@ -23,6 +22,7 @@ from nodewise.report.exports.junit import junit_text
 from nodewise.report.pages.check import check_page
 from nodewise.report.text.check import check_text
 from nodewise.verdicts.encoding import encode
+from tests.copies import copied
 
 TODAY = datetime.date(2026, 11, 23)
 
@@ -59,7 +59,7 @@ def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
 
 
 def _changed(nodes: list[Node], place: int, path: str, value: Any) -> list[Node]:
-    made = copy.deepcopy(nodes)
+    made = copied(nodes)
     at: Any = made[place]
     *above, last = path.split("|")
     for name in above:
@@ -184,11 +184,11 @@ def test_mounts_that_come_and_go_are_not_missed(own: dict[str, Rule], sound: lis
         for place in PASSING
     }
     for few in (3, 33):
-        nodes = copy.deepcopy(sound)
+        nodes = copied(sound)
         for number, node in enumerate(nodes[:few]):
             node["mounts"] |= {place: {**mount, "bytes": 10**9 + number} for place, mount in mounts.items()}
         assert _judge(nodes, own, before=sound).findings == () == _judge(sound, own, before=nodes).findings
-    full = copy.deepcopy(sound)
+    full = copied(sound)
     for node, (place, mount) in zip(full, mounts.items(), strict=False):
         node["mounts"][place] = {**mount, "free": 0.0}
     named = sorted((f.finding.name, *f.nodes) for f in _judge(full, own).findings)
@@ -218,7 +218,7 @@ def test_errors_of_a_link_count_by_the_time_that_they_took(
 
 
 def test_without_a_majority_nobody_is_wrong(own: dict[str, Rule], sound: list[Node]) -> None:
-    split = copy.deepcopy(sound[:10])
+    split = copied(sound[:10])
     for node in split[:4]:
         node["system"]["kernel"] = "6.1"
     result = _judge(split, own)
@@ -242,7 +242,7 @@ def test_hardware_is_compared_within_its_class_and_within_the_sites_groups(
     assert [(g.name, g.nodes) for g in named.groups] == [("all", 60)]
     assert "processor-name" in _found(named)
     # three of another processor are a class, and two are not
-    other = copy.deepcopy(sound)
+    other = copied(sound)
     for node in other[:3]:
         node["processor"]["name"] = "Other"
     assert [g.nodes for g in _judge(other, own).groups] == [33, 18, 6, 3]
@@ -271,7 +271,7 @@ def test_nodes_without_an_answer_and_nodes_that_are_there_twice(
     own: dict[str, Rule], sound: list[Node], tmp_path: Path
 ) -> None:
     site = _site(tmp_path, '[nodes]\nexpected = ["n[00001-00061]"]\ncollected_within_s = 600\n', own)
-    nodes = [*sound, copy.deepcopy(sound[0])]
+    nodes = [*sound, copied(sound[0])]
     nodes[5] = _changed(sound, 5, "taken", NOW - 700)[5]
     found = _found(_judge(nodes, own, site))
     assert found == {"no-answer": ("n00061",), "twice": ("n00001",), "clock-off": ("n00006",)}
@@ -440,7 +440,7 @@ def test_one_over_several_lines_is_read_whole(own: dict[str, Rule], sound: list[
 
 def _mutated(node: Any, rng: random.Random) -> Any:
     """The node with one value anywhere replaced, removed or doubled."""
-    made = copy.deepcopy(node)
+    made = copied(node)
     at, spots = [made], []
     while at:
         one = at.pop()

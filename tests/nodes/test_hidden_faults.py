@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults that several nodes share, and facts that could not be read: they hide nothing, and are said once."""
 
-import copy
 import datetime
 import io
 import json
@@ -18,6 +17,7 @@ from nodewise.nodes.rule import joined, own_rules
 from nodewise.nodes.site import Site
 from nodewise.quiet.finding import Severity
 from nodewise.report.exports.junit import junit_text
+from tests.copies import copied
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def _judged(nodes: list[Node], **site: Any) -> CheckResult:
 
 
 def _alike(one: Node, count: int) -> list[Node]:
-    return [{**copy.deepcopy(one), "node": f"n{i:03}"} for i in range(count)]
+    return [{**copied(one), "node": f"n{i:03}"} for i in range(count)]
 
 
 def _found(result: CheckResult, rule: str) -> set[str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is said of nodes that differ: in small groups, of numbers that are nearly alike, beside suppressions, and by the site's own severities."""
 
-import copy
 import datetime
 import io
 import json
@@ -25,6 +24,7 @@ from nodewise.nodes.rule import Rule, joined, own_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
 from nodewise.report.text.check import check_text
+from tests.copies import copied
 
 TODAY = datetime.date(2026, 11, 23)
 
@@ -71,7 +71,7 @@ def _only(result: CheckResult, rule: str) -> Any:
 
 @pytest.mark.parametrize("count", [3, 5, 7])
 def test_half_the_memory_is_found_in_a_small_group(own: dict[str, Rule], sound: list[Node], count: int) -> None:
-    nodes = copy.deepcopy(sound[:count])
+    nodes = copied(sound[:count])
     assert not _judge(nodes, own).findings
     nodes[1]["memory"]["total"] //= 2
     found = _only(_judge(nodes, own), "memory-size")
@@ -83,7 +83,7 @@ def test_half_the_memory_is_found_in_a_small_group(own: dict[str, Rule], sound: 
 def test_in_a_small_group_more_than_three_of_five_are_to_be_alike(
     own: dict[str, Rule], sound: list[Node], tmp_path: Path, apart: int, found: bool
 ) -> None:
-    nodes = copy.deepcopy(sound[:5])
+    nodes = copied(sound[:5])
     for number, node in enumerate(nodes[:apart], 2):
         node["memory"]["total"] //= number
     text = f"[groups]\nall = '{','.join(n['node'] for n in nodes)}'\n"
@@ -99,7 +99,7 @@ def test_ten_a_day_are_few(count: int, said: str | None) -> None:
 
 def test_what_follows_from_memory_differs_a_little_on_sound_nodes(own: dict[str, Rule], sound: list[Node]) -> None:
     """Firmware takes some more or less of it, and limits and sizes in memory are shares of what is left."""
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     for number, node in enumerate(nodes):
         node["limits"]["ulimits"]["processes"] = [1030000 + 7 * number] * 2
         node["mounts"]["/run"] = {
@@ -118,7 +118,7 @@ def test_what_follows_from_memory_differs_a_little_on_sound_nodes(own: dict[str,
 def test_a_suppressed_node_is_not_what_is_said_of_the_others(
     own: dict[str, Rule], sound: list[Node], tmp_path: Path
 ) -> None:
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     nodes[4]["memory"]["total"] //= 2
     nodes[8]["memory"]["total"] = nodes[8]["memory"]["total"] * 9 // 10
     names = nodes[4]["node"], nodes[8]["node"]
@@ -139,7 +139,7 @@ def test_what_is_said_of_silent_nodes_is_of_those_that_are_left(
 
 
 def test_nodes_without_peers_are_counted(own: dict[str, Rule], sound: list[Node]) -> None:
-    nodes = copy.deepcopy(sound[:9])
+    nodes = copied(sound[:9])
     for number, node in enumerate(nodes[:5]):
         node["firmware"]["product"], node["firmware"]["board"] = f"P{number}", f"B{number}"
         node["processor"]["sockets"] = 3 + number
@@ -147,7 +147,7 @@ def test_nodes_without_peers_are_counted(own: dict[str, Rule], sound: list[Node]
 
 
 def test_a_class_that_is_another_with_less_is_noted(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
-    nodes = copy.deepcopy(sound[:12])
+    nodes = copied(sound[:12])
     for node in nodes[:3]:
         node["memory"]["total"] //= 2
     [note] = _judge(nodes, own).notes
@@ -162,7 +162,7 @@ def test_a_class_that_is_another_with_less_is_noted(own: dict[str, Rule], sound:
 
 
 def test_a_site_can_raise_what_a_rule_only_notes(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     nodes[2]["memory"]["swap"] = 1 << 30
     assert own["swap"].severity is Severity.NOTE
     site = _site(tmp_path, '[severity]\nswap = "wrong"\n', own)
@@ -174,7 +174,7 @@ def test_a_site_can_raise_what_a_rule_only_notes(own: dict[str, Rule], sound: li
 
 
 def test_nothing_is_the_lowest_rate(own: dict[str, Rule], sound: list[Node]) -> None:
-    nodes = copy.deepcopy(sound[:12])
+    nodes = copied(sound[:12])
     for number, node in enumerate(nodes):
         node["own"] = {"hpl": 100.0 + number}
     nodes[5]["own"]["hpl"] = 0
@@ -193,13 +193,13 @@ def test_nothing_is_the_lowest_rate(own: dict[str, Rule], sound: list[Node]) -> 
 
 
 def test_a_short_name_is_shown_though_it_is_part_of_a_value(own: dict[str, Rule], sound: list[Node]) -> None:
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     nodes[0]["node"], nodes[0]["processor"]["microcode"] = "b0", {"0x2b000571": "0-71"}
     assert "1 node: b0" in check_text(_judge(nodes, own))
 
 
 def test_clocks_are_said_against_what_they_are_off_from(own: dict[str, Rule], sound: list[Node]) -> None:
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     for node in nodes:
         node["taken"] = NOW - 900_000
     nodes[1]["taken"] = NOW + 160
@@ -211,7 +211,7 @@ def test_clocks_are_said_against_what_they_are_off_from(own: dict[str, Rule], so
 
 
 def test_a_node_that_was_replaced_is_found_by_its_history(own: dict[str, Rule], sound: list[Node]) -> None:
-    now = copy.deepcopy(sound[0])
+    now = copied(sound[0])
     now["processor"] |= {"name": "Other", "threads_per_core": 2, "features": ["avx2"]}
     now["firmware"]["product"] = "Other"
     now["memory"]["swap"] = 1 << 30
@@ -254,7 +254,7 @@ def test_what_is_missing_is_reported_once(own: dict[str, Rule], part: str) -> No
 
 
 def test_limits_are_said_as_a_shell_says_them(own: dict[str, Rule], sound: list[Node]) -> None:
-    nodes = copy.deepcopy(sound)
+    nodes = copied(sound)
     limits = nodes[7]["limits"]["ulimits"]
     limits["open files"] = [None, None]
     assert (

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes whose speed was to be measured and was not: nobody may take them for sound without a word."""
 
-import copy
 import datetime
 import io
 import json
@@ -14,6 +13,7 @@ from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.rule import joined, own_rules
 from nodewise.nodes.site import Site
 from nodewise.quiet.finding import Severity
+from tests.copies import copied
 
 TODAY = datetime.date(2026, 11, 23)
 WHY = "fewer than six runs ended within 10 s"
@@ -22,7 +22,7 @@ WHY = "fewer than six runs ended within 10 s"
 @pytest.fixture(scope="module")
 def alike() -> list[Node]:
     [made] = regular(1, 1)
-    return [{**copy.deepcopy(made), "node": f"n{i}", "taken": NOW} for i in range(1, 13)]
+    return [{**copied(made), "node": f"n{i}", "taken": NOW} for i in range(1, 13)]
 
 
 def _judged(nodes: list[Node]) -> CheckResult:
@@ -46,7 +46,7 @@ def test_of_none_that_was_measured_it_is_said(alike: list[Node]) -> None:
 
 
 def test_of_one_the_reason_is_told_and_of_those_that_nobody_asked_nothing(alike: list[Node]) -> None:
-    nodes = copy.deepcopy(alike)
+    nodes = copied(alike)
     for node in nodes:
         node["absent"] = {k: v for k, v in node["absent"].items() if not k.startswith("speed.")}
     assert _said(_judged(nodes)) == []
@@ -57,7 +57,7 @@ def test_of_one_the_reason_is_told_and_of_those_that_nobody_asked_nothing(alike:
 
 @pytest.mark.parametrize(("slower", "count"), [(0.7, 3), (0.75, 6)])
 def test_no_number_of_slow_nodes_is_a_kind_of_its_own(alike: list[Node], slower: float, count: int) -> None:
-    nodes = [{**copy.deepcopy(alike[0]), "node": f"n{i}", "taken": NOW} for i in range(40)]
+    nodes = [{**copied(alike[0]), "node": f"n{i}", "taken": NOW} for i in range(40)]
     for i, node in enumerate(nodes):
         factor = slower if i < count else 1.0
         rate = 100.0 * factor * (1 + 0.001 * (i % 7))

@@ -6,11 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from nodewise.base.late import late
 from nodewise.base.secret_names import is_reference, is_secret, is_secret_name, variable_name
 from nodewise.base.secret_options import SEPARATORS, secrets_by_program
 
+#: What is found in longer texts is not kept.
+_KEPT = 4096
 _OPTION = late(r"--?[A-Za-z][\w.-]*")
 #: What variables follow, each a word of its own.
 _BEFORE_VARIABLES = ("env", "export", "-e", "-x", "-E", "--env", "--env-axis", "-P", "-genv", "-env")
@@ -139,6 +142,12 @@ class _Word:
 
 def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
     """Where secrets stand in each word of a command; a word with blanks may be a line for a shell."""
+    return [list(parts) for parts in _parts_of_words(tuple(words))]
+
+
+# the settings of an experiment have most of their words in common
+@lru_cache(maxsize=512)
+def _parts_of_words(words: tuple[str, ...]) -> list[list[Part]]:
     return _of_words(words, [[False] * len(word) for word in words], lines=True)
 
 
@@ -231,6 +240,11 @@ def _named(dashes: str, name: str, value: str, literal: bool = False) -> str | N
 
 def parts_of_text(text: str) -> list[Part]:
     """Where secrets stand in a line for a shell, or in any other text."""
+    return list(_parts_of_text(text)) if len(text) <= _KEPT else _of_shell_words(text, None)
+
+
+@lru_cache(maxsize=4096)
+def _parts_of_text(text: str) -> list[Part]:
     return _of_shell_words(text, None)
 
 
