@@ -67,9 +67,10 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def changed(value: Any, place: tuple[Any, ...], new: Any, drop: bool = False) -> str:
     """The text of a value with something else, or nothing, at a place."""
-    value = copy.deepcopy(value)
-    inner = value
+    # what does not lead there stays as it is, and needs no copy
+    value = inner = copy.copy(value)
     for name in place[:-1]:
+        inner[name] = copy.copy(inner[name])
         inner = inner[name]
     if drop:
         del inner[place[-1]]

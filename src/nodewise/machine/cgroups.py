@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from nodewise.base.errors import InputError
@@ -25,17 +26,24 @@ class _Mount:
     point: PurePosixPath
 
 
-def _mounts(root: Path) -> list[_Mount]:
-    """The hierarchies in /proc/self/mountinfo (proc(5): … root mount-point … - type source options)."""
+def _mounts(root: Path) -> tuple[_Mount, ...]:
+    """The hierarchies in /proc/self/mountinfo."""
+    return _mounted(read_text(root / "proc/self/mountinfo") or "")
+
+
+# asked for each controller, and it is long where there are containers
+@lru_cache(maxsize=4)
+def _mounted(mountinfo: str) -> tuple[_Mount, ...]:
+    """The hierarchies in a text as proc(5) has it: … root mount-point … - type source options."""
     found = []
-    for line in (read_text(root / "proc/self/mountinfo") or "").splitlines():
+    for line in mountinfo.splitlines():
         left, dash, right = line.partition(" - ")
         fields, filesystem = left.split(), right.split()
         if not dash or len(fields) < 5 or not filesystem or filesystem[0] not in ("cgroup", "cgroup2"):
             continue
         options = filesystem[-1].split(",") if filesystem[0] == "cgroup" else []
         found.append(_Mount(frozenset(options), PurePosixPath(fields[3]), PurePosixPath(fields[4])))
-    return found
+    return tuple(found)
 
 
 def _memberships(root: Path) -> list[tuple[frozenset[str], PurePosixPath]]:
