@@ -144,6 +144,11 @@ def plant(nodes: list[Node], rules: Mapping[str, Rule], class_of: Mapping[str, s
     return planted
 
 
+def can_plant(nodes: list[Node], rule: Rule) -> bool:
+    """Whether any of the nodes has the fact that a rule is about."""
+    return any(_find(node, _BROKEN.get(rule.id, (rule.path, None))[0], random.Random(0)) for node in nodes)
+
+
 def _middle(values: list[float], step: float) -> tuple[float, tuple[float, float]]:
     """The centre and the robust deviations below and above it, as docs/check.md defines them."""
     centre = median(values)

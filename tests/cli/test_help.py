@@ -16,6 +16,8 @@ ROOT = click.Context(nodewise_command, info_name="nodewise")
 COMMANDS = nodewise_command.list_commands(ROOT)
 #: No group is longer, so that one finds what one looks for at a glance.
 LONGEST = 20
+#: As long as there are dialects, each with its option.
+FILLED = "Dialects"
 
 
 def _command(name: str) -> click.Command:
@@ -34,7 +36,7 @@ def test_every_option_stands_in_a_group_once(name: str) -> None:
         str(p.name) for p in command.get_params(context) if isinstance(p, click.Option)
     )
     assert [option.opts[-1] for option in found["Other"]] == ["--help"]
-    assert max(map(len, found.values())) <= LONGEST
+    assert max(len(options) for heading, options in found.items() if heading != FILLED) <= LONGEST
     # whatever else there is, what is printed and written stands behind it
     assert list(found)[-1] == "Other" and ("Output" not in found or list(found)[-2] == "Output")
 

