@@ -2,6 +2,7 @@
 """Holding what was written as JSON to the published schemas."""
 
 import json
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -9,8 +10,13 @@ import jsonschema
 from tools.schemas import path_of
 
 
-def check_json(name: str, data: Any) -> None:
-    """Fails where `data`, or the text of it, does not hold to its published schema."""
+@cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
     schema = json.loads(path_of(name).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(json.loads(data) if isinstance(data, str) else data, schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def check_json(name: str, data: Any) -> None:
+    """Fails where `data`, or the text of it, does not hold to its published schema."""
+    _validator(name).validate(json.loads(data) if isinstance(data, str) else data)

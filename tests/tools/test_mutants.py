@@ -86,7 +86,7 @@ def test_each_breaks_one_place_of_a_module_that_python_takes(tmp_path: Path) -> 
 
 
 def test_a_sample_follows_its_seed() -> None:
-    files = sources(["statistics"])
+    files = sources(["statistics/order.py", "statistics/steps.py", "statistics/dip.py", "statistics/modes.py"])
     assert sample(files, 1, 30) == sample(files, 1, 30)
     assert sample(files, 1, 30) != sample(files, 2, 30)
     assert len(sample(files, 1, 30)) == 30 - len({key_of(m) for m in _drawn(files)} & equivalents().keys())
