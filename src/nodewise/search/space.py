@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 #: Spaces of more points than this are not gone through to see whether one may be run.
@@ -93,12 +94,12 @@ class Space:
         """The axis of that name. Raises KeyError."""
         return {a.name: a for a in self.axes}[name]
 
-    @property
+    @cached_property
     def open(self) -> tuple[Axis, ...]:
         """The axes on which there is something to choose."""
         return tuple(a for a in self.axes if len(a.values) > 1)
 
-    @property
+    @cached_property
     def default(self) -> Point:
         """Every open axis as the program's user has it."""
         return Point({a.name: a.default for a in self.open})

@@ -88,10 +88,11 @@ class Tried:
 
     def key(self, point: Point) -> int:
         """A small number for each setting; identities can be long."""
-        if point not in self.keys:
+        known = self.keys.get(point)
+        if known is None:
             identity = AS_STARTED if AS_STARTED in point else self._space.identity(point)
-            self.keys[point] = self._numbers.setdefault(identity, len(self._numbers))
-        return self.keys[point]
+            known = self.keys[point] = self._numbers.setdefault(identity, len(self._numbers))
+        return known
 
     def distinct(self, points: Iterable[Point]) -> list[Point]:
         """The first allowed point of each setting."""
