@@ -162,11 +162,14 @@ def test_instances_run_where_they_were_placed(tmp_path: Path) -> None:
     assert (tmp_path / "said").read_text() == "0"
 
 
-ENDLESS = simple("kind = 'generator'\nsize = '100KB'", "kind = 'compress'\ninstances = 2", "kind = 'discard'")
+# of few messages on the way, so that it is soon drained
+ENDLESS = simple(
+    "kind = 'generator'\nsize = '100KB'", "kind = 'compress'\ninstances = 2", "kind = 'discard'", "messages = 4"
+)
 
 
 def test_when_its_time_is_over_all_that_was_sent_arrives(tmp_path: Path) -> None:
-    found = _run(tmp_path, ENDLESS, 0.5)
+    found = _run(tmp_path, ENDLESS, 0.2)
     assert found.ended is Ended.DURATION
     source, out, middle = found.devices
     assert source.out_messages == middle.in_messages == out.in_messages > 0
@@ -305,26 +308,6 @@ def _command_line(pid: int) -> list[str]:
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-@pytest.mark.parametrize("transport", ["ofi+tcp", "ofi+shm"])
-def test_libfabric_carries_the_same(tmp_path: Path, transport: str) -> None:
-    from nodewise_transport import PULL, Endpoint, TransportError
-
-    try:
-        with Endpoint(
-            f"{transport}://{'127.0.0.1:0' if transport == 'ofi+tcp' else f'nw-{os.getpid()}'}", PULL, bind=True
-        ):
-            pass
-    except TransportError as problem:
-        pytest.skip(f"libfabric's provider does not work here: {problem}")
-    before = {*Path("/dev/shm").iterdir()}
-    found = _run(tmp_path, f"[pipeline]\ntransport = '{transport}'\n{WHOLE}")
-    assert found.ended is Ended.WHOLE, found.problem
-    assert {c.transport for c in found.channels} == {transport}
-    content = gzip.decompress((tmp_path / "out.gz").read_bytes())
-    assert _sequences(content, 200_000) == list(range(21))
-    assert not [p for p in {*Path("/dev/shm").iterdir()} - before if "nodewise" in p.name]
 
 
 def _delivered_once(folder: Path, count: int) -> None:
