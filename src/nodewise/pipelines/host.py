@@ -56,12 +56,12 @@ def main() -> None:
     try:
         parts = json.loads(sys.stdin.buffer.readline())
         kept = []
-        for number, part in enumerate(parts):
+        for place, part in enumerate(parts):
             if "command" in part:
                 kept.append(process := _started(part))
-                numbers[process.pid] = number
+                numbers[process.pid] = place
             else:
-                numbers[_forked(part, descriptor, (ended, wake))] = number
+                numbers[_forked(part, descriptor, (ended, wake))] = place
         _tell(numbers)
         while os.getppid() == above:
             ready, _, _ = select.select([0, ended], [], [])
