@@ -439,7 +439,9 @@ def test_two_at_once_say_so_and_wait_waits(tmp_path: Path) -> None:
 # --- what is not there
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [">&-", "<&- >&- 2>&-", *(pytest.param(one, marks=pytest.mark.long) for one in ("<&-", "2>&-"))]
+)
 def test_closed_standard_streams_change_nothing_but_what_is_seen(tmp_path: Path, closed: str) -> None:
     script = f'"$0" -m nodewise run --out x -r 1 -- sh -c "echo good > reached" {closed}'
     done = subprocess.run(

@@ -14,6 +14,8 @@ from nodewise.placement.job import Job
 from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import rank_wrapper
+from tests.crossed import crossed
+from tests.jobs.test_batch_forms import HOSTILE
 from tests.surfaces import machine
 
 HERE = machine(2, 1)
@@ -23,15 +25,9 @@ PROGRAM = """#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}
 { printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; [ "$rank" != 0 ] || cat; } > "$RECORDS/$rank"
 """
-HOSTILE = [
-    pytest.param(b"a b", id="space"),
-    pytest.param(b"it's", id="quote"),
-    pytest.param(b'"$HOME" `true` $(exit 3)', id="dollar"),
-    pytest.param(b"one\ntwo\n", id="newline"),
-    pytest.param(b"\xff\xfe \xc3\xa9", id="no UTF-8"),
-    pytest.param(b"-x=1;*?[!~#&|<>\\", id="signs"),
-]
 LAUNCHERS = ["mpirun", "mpirun.mpich", "srun"]
+#: All that is hostile at once by each launcher, and each by itself.
+LAUNCHED = [*((launcher, "all") for launcher in LAUNCHERS), *crossed(LAUNCHERS, [*HOSTILE])]
 ALLOWED = {
     **{f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -95,10 +91,9 @@ class Case:
             path.unlink()
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_lines_and_scripts_give_each_rank_what_was_meant(tmp_path: Path, launcher: str, name: bytes) -> None:
-    case = Case(tmp_path, launcher, name)
+@pytest.mark.parametrize(("launcher", "name"), LAUNCHED)
+def test_lines_and_scripts_give_each_rank_what_was_meant(tmp_path: Path, launcher: str, name: str) -> None:
+    case = Case(tmp_path, launcher, HOSTILE.get(name, b" ".join(HOSTILE.values())))
     placement = Job(1, 2).placement("compact", [[(0,)], [(1,)]])
     wrapper = rank_wrapper(HERE, placement, tmp_path / f"launch {case.text}", openmp=True)
     head = ("srun", "-n", "2") if launcher == "srun" else ("mpirun", "-n", "2")

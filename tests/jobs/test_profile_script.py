@@ -13,6 +13,7 @@ import pytest
 from nodewise.api.profile_script import script_of_profile
 from nodewise.base.errors import InputError
 from nodewise.profile.ranks import Ranks
+from tests.crossed import crossed
 from tests.jobs.test_batch_forms import APRUN, HOSTILE, directives
 
 #: Starts each rank by what a file of parts says, as srun does; words are split at blanks alone there.
@@ -62,12 +63,11 @@ def stand_ins(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-@pytest.mark.parametrize("form", LAUNCHED)
+@pytest.mark.parametrize(("form", "kind"), [*((form, "all") for form in LAUNCHED), *crossed([*LAUNCHED], [*HOSTILE])])
 def test_the_chosen_ranks_are_recorded_and_all_get_what_was_meant(
     tmp_path: Path, stand_ins: Path, form: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = os.fsdecode(HOSTILE[kind])
+    text = os.fsdecode(HOSTILE.get(kind, b" ".join(HOSTILE.values())))
     work, records = tmp_path / f"dir {text}", tmp_path / "records"
     for made in (work, records):
         made.mkdir()

@@ -21,6 +21,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nodewise.pipelines import device
+
 #: By what channels go, and by what the processes are started.
 TRANSPORTS = ("shm", "ipc", "tcp", "ofi+tcp", "ofi+shm")
 STARTERS = ("", "openmpi", "mpich", "srun")
@@ -87,13 +89,15 @@ def marked(mark: str) -> dict[int, str]:
                 continue
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                found[int(entry.name)] = _kind(words)
+                found[int(entry.name)] = _kind(words, (entry / "comm").read_text().strip())
         except OSError:
             continue
     return found
 
 
-def _kind(words: list[str]) -> str:
+def _kind(words: list[str], name: str) -> str:
+    if name == device.NAME:
+        return "device"
     for word in words:
         if word.startswith("nodewise.pipelines."):
             return word.rpartition(".")[2]

@@ -7,8 +7,13 @@ import random
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from nodewise.pipelines.leftovers import remove_left_in_shared_memory
+from tests.kernel_symbols import no_kernel_symbols
 from tests.pipelines.kills import Counted, kill_one
+
+__all__ = ["no_kernel_symbols"]
 
 SHARED = Path("/dev/shm")
 
@@ -33,6 +38,7 @@ def test_only_what_nobody_uses_any_more_is_removed() -> None:
             path.unlink(missing_ok=True)
 
 
+@pytest.mark.usefixtures("no_kernel_symbols")
 def test_a_pipeline_of_which_one_process_is_killed_leaves_nothing() -> None:
     """More of them, over ranks, too: `python -m tests.pipelines.kills`."""
     chance, counted = random.Random(5), Counted()

@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.pipelines import ranks
 from nodewise.pipelines.result import Ended, PipelineResult
 from nodewise.pipelines.wire import LostError, Wire
+from tests.crossed import crossed
 from tests.kernel_symbols import no_kernel_symbols
 from tests.pipelines.files import WHOLE, simple, written
 from tests.pipelines.nodes import Nodes, nodes, started_by
@@ -115,8 +116,7 @@ def _over_nodes(found: Nodes, folder: Path, text: str, launcher: str, each: int 
     return result
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-@pytest.mark.parametrize("transport", ["", "ofi+tcp"])
+@pytest.mark.parametrize(("launcher", "transport"), crossed(LAUNCHERS, ["", "ofi+tcp"]))
 def test_channels_between_nodes_reach(found_nodes: Nodes, tmp_path: Path, launcher: str, transport: str) -> None:
     general = f"[pipeline]\ntransport = '{transport}'\n" if transport else ""
     result = _over_nodes(found_nodes, tmp_path, general + WHOLE, launcher)

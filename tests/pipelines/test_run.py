@@ -7,8 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +20,7 @@ pytest.importorskip("nodewise_transport", reason="messages are those of nodewise
 from nodewise.api.pipeline import carry_out, prepare_pipeline
 from nodewise.pipelines.result import Ended, PipelineResult
 from tests.pipelines.files import WHOLE, simple, written
+from tests.started import Begun
 
 
 def _run(folder: Path, text: str, duration: float | None = None) -> PipelineResult:
@@ -162,11 +166,14 @@ def test_instances_run_where_they_were_placed(tmp_path: Path) -> None:
     assert (tmp_path / "said").read_text() == "0"
 
 
-ENDLESS = simple("kind = 'generator'\nsize = '100KB'", "kind = 'compress'\ninstances = 2", "kind = 'discard'")
+# of few messages on the way, so that it is soon drained
+ENDLESS = simple(
+    "kind = 'generator'\nsize = '100KB'", "kind = 'compress'\ninstances = 2", "kind = 'discard'", "messages = 4"
+)
 
 
 def test_when_its_time_is_over_all_that_was_sent_arrives(tmp_path: Path) -> None:
-    found = _run(tmp_path, ENDLESS, 0.5)
+    found = _run(tmp_path, ENDLESS, 0.2)
     assert found.ended is Ended.DURATION
     source, out, middle = found.devices
     assert source.out_messages == middle.in_messages == out.in_messages > 0
@@ -186,20 +193,14 @@ def _processes(folder: Path) -> list[int]:
     return found
 
 
-@pytest.fixture
-def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+@contextmanager
+def _endless(folder: Path, begin: Callable[..., subprocess.Popen[str]]) -> Iterator[subprocess.Popen[str]]:
     """A pipeline without end, of which messages flow."""
-    path = written(tmp_path, ENDLESS.replace("kind = 'discard'", "kind = 'file'\npath = 'out.gz'"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nodewise", "pipeline", str(path), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
-        start_new_session=True,
-    )
+    path = written(folder, ENDLESS.replace("kind = 'discard'", "kind = 'file'\npath = 'out.gz'"))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = begin("pipeline", str(path), "--json", env={**os.environ, "PIPELINE_TEST": str(folder)}, **pipes)
     until = time.monotonic() + 60
-    while not ((tmp_path / "out.gz").exists() and (tmp_path / "out.gz").stat().st_size > 1000):
+    while not ((folder / "out.gz").exists() and (folder / "out.gz").stat().st_size > 1000):
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.02)
     yield process
@@ -208,12 +209,30 @@ def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_the_first_ctrl_c_drains_and_loses_nothing(endless: subprocess.Popen[str], tmp_path: Path) -> None:
+@pytest.fixture
+def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """One that is forked from a process that has loaded nodewise."""
+    with _endless(tmp_path, partial(Begun, cwd=tmp_path)) as process:
+        yield process
+
+
+@pytest.fixture
+def endless_group(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """One in a group of processes of its own, as a terminal starts it."""
+
+    def begin(*words: str, **more: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen([sys.executable, "-m", "nodewise", *words], start_new_session=True, **more)
+
+    with _endless(tmp_path, begin) as process:
+        yield process
+
+
+def test_the_first_ctrl_c_drains_and_loses_nothing(endless_group: subprocess.Popen[str], tmp_path: Path) -> None:
     import json
 
-    os.killpg(endless.pid, signal.SIGINT)
-    out, err = endless.communicate(timeout=60)
-    assert endless.returncode == 0, err
+    os.killpg(endless_group.pid, signal.SIGINT)
+    out, err = endless_group.communicate(timeout=60)
+    assert endless_group.returncode == 0, err
     result = json.loads(out)
     assert result["ended"] == "drained"
     sent = result["devices"][0]["out_messages"]
@@ -229,8 +248,9 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
         f"import pathlib, time\ndef nap(content):\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(60)\n"
     )
     path = written(tmp_path, simple("kind = 'generator'\nsize = 100", "kind = 'python'\ncall = 'slow_part:nap'"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nodewise", "pipeline", str(path)],
+    process = Begun(
+        *("pipeline", str(path)),
+        cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
@@ -269,13 +289,8 @@ def test_nothing_is_left_of_a_command_whoever_is_killed(tmp_path: Path, whose: s
     path = written(
         tmp_path, simple("kind = 'generator'\nsize = 100", "kind = 'command'\nrun = 'sh -c \"sleep 600; :\"'")
     )
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nodewise", "pipeline", str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PIPELINE_TEST": str(tmp_path)},
-    )
+    environment = {**os.environ, "PIPELINE_TEST": str(tmp_path)}
+    process = Begun("pipeline", str(path), cwd=tmp_path, text=True, env=environment)
 
     def sleeping() -> list[int]:
         return [p for p in _processes(tmp_path) if _command_line(p)[:2] == ["sleep", "600"]]
@@ -305,26 +320,6 @@ def _command_line(pid: int) -> list[str]:
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-@pytest.mark.parametrize("transport", ["ofi+tcp", "ofi+shm"])
-def test_libfabric_carries_the_same(tmp_path: Path, transport: str) -> None:
-    from nodewise_transport import PULL, Endpoint, TransportError
-
-    try:
-        with Endpoint(
-            f"{transport}://{'127.0.0.1:0' if transport == 'ofi+tcp' else f'nw-{os.getpid()}'}", PULL, bind=True
-        ):
-            pass
-    except TransportError as problem:
-        pytest.skip(f"libfabric's provider does not work here: {problem}")
-    before = {*Path("/dev/shm").iterdir()}
-    found = _run(tmp_path, f"[pipeline]\ntransport = '{transport}'\n{WHOLE}")
-    assert found.ended is Ended.WHOLE, found.problem
-    assert {c.transport for c in found.channels} == {transport}
-    content = gzip.decompress((tmp_path / "out.gz").read_bytes())
-    assert _sequences(content, 200_000) == list(range(21))
-    assert not [p for p in {*Path("/dev/shm").iterdir()} - before if "nodewise" in p.name]
 
 
 def _delivered_once(folder: Path, count: int) -> None:

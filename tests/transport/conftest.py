@@ -2,6 +2,7 @@
 """The programs of this folder."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,11 +22,16 @@ def programs(tmp_path_factory):
 
 def _compile(folder):
     native = native_path("libnodewise-transport.so").parent
-    compiler = ["g++", "-std=c++20", "-O1", "-I", str(HERE.parents[1] / "native")]
+    # what was compiled before is not compiled again, where paths are the same for all copies of the sources
+    kept = ["ccache"] if shutil.which("ccache") else []
+    compiler = ["g++", "-std=c++20", "-O1"]
     # of an instrumented library: its programs have to be, too
     if sanitizer := os.environ.get("NODEWISE_SANITIZED"):
         compiler += [f"-fsanitize={sanitizer}", "-g1"]
     library = ["-L", str(native), "-lnodewise-transport", f"-Wl,-rpath,{native}", "-pthread"]
     for name, parts in (("drill", ("drill",)), ("calls", ("calls", "calls_patterns"))):
-        sources = [str(HERE / f"{part}.cpp") for part in parts]
-        subprocess.run([*compiler, *sources, "-o", str(folder / name), *library], check=True)
+        objects = [str(folder / f"{part}.o") for part in parts]
+        for part, compiled in zip(parts, objects, strict=True):
+            words = ["-I", "../../native", "-c", f"{part}.cpp", "-o", compiled]
+            subprocess.run([*kept, *compiler, *words], cwd=HERE, check=True)
+        subprocess.run([*compiler, *objects, "-o", str(folder / name), *library], check=True)

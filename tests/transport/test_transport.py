@@ -16,6 +16,7 @@ from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, fcntl
 
 import pytest
 
+from tests.crossed import crossed
 from tests.transport.sides import (
     LOST,
     OK,
@@ -83,11 +84,15 @@ def test_nothing_is_left_of_endpoints_that_were_opened_and_closed(programs, sche
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("binds", ["push", "pull"])
-@pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
-@pytest.mark.parametrize("how", ["copy", "loan", "mix"])
 @pytest.mark.parametrize(
-    "shape", [{}, {"slots": 2, "capacity": 4096, "most": 4000, "views": 0}, {"spin": 1, "most": 2000}]
+    ("how", "shape", "binds", "scheme"),
+    crossed(
+        ["copy", "loan", "mix"],
+        [{}, {"slots": 2, "capacity": 4096, "most": 4000, "views": 0}, {"spin": 1, "most": 2000}],
+        ["push", "pull"],
+        ["shm", "ipc", "tcp"],
+        together=2,
+    ),
 )
 def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, binds, scheme):
     name, seed = fresh_address(scheme), random.Random(f"{how}{shape}{binds}").randrange(2**30)
@@ -102,10 +107,11 @@ def test_messages_of_all_sizes_arrive_whole_and_in_order(programs, how, shape, b
 
 
 @pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
-def test_messages_longer_than_the_ring(programs, scheme):
+@pytest.mark.parametrize("most", [2_000_000, pytest.param(20_000_000, marks=pytest.mark.long)])
+def test_messages_longer_than_the_ring(programs, scheme, most):
     name, options = (
         fresh_address(scheme),
-        {"count": 12, "most": 20_000_000, "how": "copy", "capacity": 65536, "slots": 16},
+        {"count": 12, "most": most, "how": "copy", "capacity": 65536, "slots": 16},
     )
     with sides(programs, ("pull", name, options | {"bind": 1}), ("push", name, options)) as (pull, push):
         assert [side.end().status for side in (push, pull)] == [OK, OK]

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process of one instance of a device: `python -m nodewise.pipelines.device DESCRIPTOR`, its part on standard input."""
+"""The process of one instance of a device, which the one above it forks."""
 
 from __future__ import annotations
 
 import ctypes
-import json
+import io
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nodewise.pipelines.message import SIZE, Head, unpack
 from nodewise.pipelines.page import ASKED, Asked, Page, State, Word, mask_text
@@ -20,7 +20,9 @@ from nodewise_transport import PULL, PUSH, Endpoint, Event, PeerLost, TimedOut, 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+#: By which name it is seen among other processes.
+NAME = "nodewise-device"
 #: How often who waits looks whether it is asked to do something else, in seconds.
 _LOOK_S = 0.1
 #: How long one of several that may have no room for a message is waited for, in seconds.
@@ -267,27 +269,25 @@ def _guarded(instance: _Instance, run: Callable[[], None]) -> int:
     return 1
 
 
-def main() -> int:
-    """Read the part, and carry it out."""
+def begin(part: dict[str, Any], descriptor: int, above: int) -> NoReturn:
+    """Carry out a part, in a process of its own whose parent is `above`."""
     # what the terminal says is for the process above, which asks all to drain
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    descriptor, above = int(sys.argv[1]), int(sys.argv[2])
+    system = ctypes.CDLL(None)
+    system.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    system.prctl(_PR_SET_NAME, NAME.encode(), 0, 0, 0)
     if os.getppid() != above:
-        return 1
-    part = json.loads(sys.stdin.buffer.read())
+        os._exit(1)
     # what it prints is no answer
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=os.isatty(1))
     instance = _Instance(Page(descriptor, part["size"]), part)
     code = _guarded(instance, instance.run)
     sys.stderr.flush()
     # endpoints of one that failed end with it: whoever waits for it hears so at once
     os._exit(code)
-
-
-if __name__ == "__main__":
-    main()

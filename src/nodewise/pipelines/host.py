@@ -10,12 +10,14 @@ long as they may live; on standard output there is a line for each that ended: i
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -53,8 +55,13 @@ def main() -> None:
     numbers: dict[int, int] = {}
     try:
         parts = json.loads(sys.stdin.buffer.readline())
-        kept = [_start(part, descriptor) for part in parts]
-        numbers = {process.pid: number for number, process in enumerate(kept)}
+        kept = []
+        for place, part in enumerate(parts):
+            if "command" in part:
+                kept.append(process := _started(part))
+                numbers[process.pid] = place
+            else:
+                numbers[_forked(part, descriptor, (ended, wake))] = place
         _tell(numbers)
         while os.getppid() == above:
             ready, _, _ = select.select([0, ended], [], [])
@@ -75,25 +82,37 @@ def _end() -> None:
     os._exit(0)
 
 
-def _start(part: dict[str, Any], descriptor: int) -> subprocess.Popen[bytes]:
-    if "command" in part:
-        return subprocess.Popen(
-            part["command"],
-            env={**os.environ, **part["environment"]},
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            process_group=0,
-        )
-    # -P: what lies in the current folder is no module of ours
-    words = [sys.executable, "-P", "-m", "nodewise.pipelines.device", str(descriptor), str(os.getpid())]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, pass_fds=(descriptor,))
-    assert process.stdin is not None
+def _started(part: dict[str, Any]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        part["command"],
+        env={**os.environ, **part["environment"]},
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        process_group=0,
+    )
+
+
+def _forked(part: dict[str, Any], descriptor: int, own: Sequence[int]) -> int:
+    """The process of a device, which has all modules from here: to load them anew takes ten times as long."""
+    from nodewise.pipelines import device
+
+    # what is there by now stays where it is: memory that nobody writes to is one for all
+    gc.freeze()
+    above = os.getpid()
+    if pid := os.fork():
+        return pid
     try:
-        process.stdin.write(json.dumps(part).encode())
-        process.stdin.close()
-    except BrokenPipeError:
-        pass  # it has ended, which is told
-    return process
+        signal.set_wakeup_fd(-1)
+        for deaf in (signal.SIGCHLD, signal.SIGUSR1):
+            signal.signal(deaf, signal.SIG_DFL)
+        for file in own:
+            os.close(file)
+        device.begin(part, descriptor, above)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        # nothing of this one is done twice
+        os._exit(1)
 
 
 def _tell(numbers: dict[int, int]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
-from nodewise.placement.registry import rank_variables
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -80,6 +79,9 @@ def read_environment(data: bytes) -> dict[str, str]:
 
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that a launcher gave a process in the job; None where there is none."""
+    # of all that is read here this alone needs to know launchers, and what stands above others reads here as it starts
+    from nodewise.placement.registry import rank_variables
+
     for name in rank_variables():
         text = environment.get(name, "")
         if text.isdecimal() and len(text) < 10:

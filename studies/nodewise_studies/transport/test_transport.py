@@ -23,6 +23,7 @@ from nodewise.studies.discovery import find_study
 from nodewise_studies.transport.lines import crossover, knee, rates_of
 from nodewise_studies.transport.sizes import message_size, rungs
 from nodewise_studies.transport.study import STUDY
+from tests.crossed import crossed
 from tests.kernel_symbols import no_kernel_symbols
 
 __all__ = ["no_kernel_symbols"]
@@ -215,9 +216,9 @@ _KILLED = (
 )
 
 
-@pytest.mark.parametrize(("name", "kind"), _KILLED)
-@pytest.mark.parametrize("victim", ["sender", "receiver"])
-def test_a_side_that_is_killed_ends_the_run_and_leaves_nothing(name: str, kind: str, victim: str) -> None:
+@pytest.mark.parametrize(("victim", "killed"), crossed(["sender", "receiver"], _KILLED))
+def test_a_side_that_is_killed_ends_the_run_and_leaves_nothing(victim: str, killed: tuple[str, str]) -> None:
+    name, kind = killed
     with going(name, **{"class": kind}, **_LONG) as run:
         sides = sides_of(run.pid)
         os.kill(next(s for s in sides if role_of(s) == victim), signal.SIGKILL)
