@@ -259,16 +259,23 @@ def _leading(variant: str, point: dict[str, str], folder: Path, threads: str = "
     return values, np.load(folder / "eigenvectors.npy").reshape(kept, -1), answer
 
 
+@pytest.fixture(scope="module")
+def sparse_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, str]]:
+    """A table and the knobs of its file, which takes longer to write than to analyse."""
+    table = _table(3001, 23)
+    table[:, 4] = 5.0
+    table[np.abs(table) < 0.5] = 0.0
+    return table, _write(tmp_path_factory.mktemp("sparse") / "table.csv", table)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("variant", ["simd", "randomized"])
 @pytest.mark.parametrize("style", [{}, {"input": "sparse"}, {"memory": "30000000", "block": "997"}])
 def test_the_first_components_are_those_of_lapack(
-    variant: str, method: str, style: dict[str, str], tmp_path: Path
+    variant: str, method: str, style: dict[str, str], sparse_table: tuple[Any, dict[str, str]], tmp_path: Path
 ) -> None:
-    table = _table(3001, 23)
-    table[:, 4] = 5.0
-    table[np.abs(table) < 0.5] = 0.0
-    point = {**_write(tmp_path / "table.csv", table), **style, "method": method, "components": "4", "digits": "12"}
+    table, file = sparse_table
+    point = {**file, **style, "method": method, "components": "4", "digits": "12"}
     values, axes, answer = _leading(variant, point, tmp_path)
     deviations = table - table.mean(axis=0)
     if method != "covariance":
