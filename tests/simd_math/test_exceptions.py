@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled import compiled
 from tests.made_once import made_once
 
 HERE = Path(__file__).parent
@@ -55,13 +56,12 @@ def due(function: str, x: float) -> tuple[float | None, set[str]]:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    source = ["-I", str(NATIVE), "-I", str(HERE), str(HERE / "exceptions.cpp")]
-    compiler = ["g++", "-std=c++20", "-O2", *source, "-lhwy", "-o"]
+    include = [f"-I{NATIVE}", f"-I{HERE}"]
 
-    def compiled(folder: Path) -> None:
-        subprocess.run([*compiler, str(folder / "exceptions")], check=True)
+    def made(folder: Path) -> None:
+        compiled([HERE / "exceptions.cpp"], folder / "exceptions", "-O2", *include, libraries=["-lhwy"])
 
-    program = made_once(tmp_path_factory, "simd-math", compiled) / "exceptions"
+    program = made_once(tmp_path_factory, "simd-math", made) / "exceptions"
     given = "\n".join(struct.pack(">d", x).hex() for x in ARGUMENTS)
     done = subprocess.run([str(program)], input=given, capture_output=True, text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]

@@ -2,6 +2,7 @@
 """A study in a folder of its user's own, outside nodewise."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,10 +46,17 @@ STUDY = Study(name="mine", title="counting", knobs=(), default_variant="count", 
 """
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """To look for the compiler takes most of a build: it is there for all tests, and what is in the folder for each."""
+    return tmp_path_factory.mktemp("outside")
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NODEWISE_CACHE", str(tmp_path / "cache"))
-    made = tmp_path / "mine"
+def folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NODEWISE_CACHE", str(place / "cache"))
+    made = place / "mine"
+    shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     (made / "study.py").write_text(STUDY)
     (made / "table.cpp").write_text(TABLE)

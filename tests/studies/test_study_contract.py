@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every study that is installed keeps the contract; nobody edits this to add one."""
 
+import contextlib
+import os
 import shlex
 import subprocess
-from collections.abc import Callable, Collection, Mapping
+import tempfile
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,7 +17,7 @@ import pytest
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.cli.commands.study import command as study_command
 from nodewise.cli.commands.study import split_knobs
-from nodewise.studies import commands, rules
+from nodewise.studies import commands, peer_worker, rules
 from nodewise.studies.commands import Contender, simd_targets, worker_command
 from nodewise.studies.contract import Knob, parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
@@ -42,15 +46,16 @@ RANKS = rules.variants_are_right_over_ranks
 def test_variants_agree_with_the_trusted_result(
     found: Found, number: int, every: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At each of a study's points; numbers of threads and instruction sets in turn, and libraries at every other point.
+    """At each of a study's points; numbers of threads and instruction sets in turn.
 
-    The long tests have all of each.
+    Libraries are tried at every fourth point, and variants over one at every other. The long tests have all of each.
     """
     monkeypatch.setattr(rules, "simd_targets", lambda found: _TARGETS(found.study.name))
     point = found.study.test_points[number]
     faults = []
     for place, (contender, _) in enumerate(case for case in _CASES(found.study.name) if case[1] is point):
-        if every or contender.kind != "peer" or (number + place) % 2 == 0:
+        among = 4 if contender.kind == "peer" else 2 if contender.library is not None else 1
+        if every or (number + place) % among == 0:
             faults += rules.a_variant_is_right(found, contender, point, every=every)
     assert faults == []
 
@@ -72,8 +77,30 @@ _CASES = cache(lambda name: variant_cases(find_study(name)))
 _SCRIPTS, _NATIVE = _asked_once(commands.script_contenders), _asked_once(commands.native_contenders)
 
 
+def _asked_of_a_fork(question: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """As commands.ask_script, without loading Python and its modules for each: tests/studies/test_worker.py does that."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = os.fork()
+        if child == 0:
+            code = 70
+            try:
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    code = peer_worker.main(list(question[3:]))
+            except BaseException:
+                traceback.print_exc(file=err)
+            finally:
+                out.flush()
+                err.flush()
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(question, code, out.read(), err.read())
+
+
 @pytest.fixture
 def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "ask_script", _asked_of_a_fork)
     for module in (commands, rules):
         monkeypatch.setattr(module, "script_contenders", _SCRIPTS)
         monkeypatch.setattr(module, "native_contenders", _NATIVE)
@@ -97,21 +124,21 @@ def test_a_rule_of_the_contract_holds(found: Found, rule: Rule) -> None:
 @pytest.mark.parametrize("found", [found for found in STUDIES if found.study.joined], ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_every_variant_is_right_over_ranks(found: Found, every: bool) -> None:
-    """Once by each number of them, at points in turn; to start them takes most of the time."""
+    """Each once, by numbers and at points in turn, and by the most at the last; to start them takes most of the time."""
     if not any(map(rules.launcher_here, mpis.KINDS)):
         pytest.skip("no MPI is here: its launcher and its library are needed")
     assert list(RANKS(found, every=every)) == []
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("most", [1, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 @pytest.mark.usefixtures("asked_once")
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each loads libraries for seconds: of a study with many the long tests have all."""
+    """Each loads libraries for seconds: the long tests have all of a study, the others the first."""
 
     def some(found: Found, point: Mapping[str, str]) -> list[Contender]:
-        # by their names first, as whether one works may take long to find
-        names = [c.name for c in _SCRIPTS(found, point, ())]
+        # by their names first, which are the same at each point, as whether one works may take long to find
+        names = [c.name for c in _SCRIPTS(found, {}, ())]
         chosen = names[:: -(-len(names) // most) or 1]
         return [c for c in _SCRIPTS(found, point, chosen) if c.name in chosen]
 

@@ -202,6 +202,11 @@ def _vendor() -> str:
     return load_machine().processor.vendor
 
 
+def ask_script(question: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What a contender in Python answers in a process of its own."""
+    return subprocess.run(question, capture_output=True, text=True, check=False)
+
+
 def script_contenders(found: Found, point: Mapping[str, str], among: Collection[str] | None = None) -> list[Contender]:
     """The contenders in Python, peers and programs; one that is not installed is a contender with the reason.
 
@@ -211,8 +216,7 @@ def script_contenders(found: Found, point: Mapping[str, str], among: Collection[
     contenders = []
     for kind, path in found.scripts:
         command = script_command(found, path, path.stem, point)
-        question = [*command[:5], "--available", *wanted, *_words(point)]
-        asked = subprocess.run(question, capture_output=True, text=True, check=False)
+        asked = ask_script([*command[:5], "--available", *wanted, *_words(point)])
         try:
             answer = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):

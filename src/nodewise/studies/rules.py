@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,7 +18,6 @@ import numpy as np
 from nodewise.base.blas import use_one_thread
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.runner.mpi import find_launcher, library_for, start_words
-from nodewise.studies.building import build_rule
 from nodewise.studies.commands import (
     Contender,
     native_contenders,
@@ -33,6 +30,7 @@ from nodewise.studies.commands import (
 )
 from nodewise.studies.contract import Point
 from nodewise.studies.discovery import Found, find_study
+from nodewise.studies.shared_symbols import files_for_an_instruction_set_share_no_symbols
 
 #: Studies that measure limits of the machine, and so have none.
 _MEASURES_LIMITS = ("bandwidth", "flops", "latency")
@@ -56,8 +54,6 @@ _COUNTS = {"byte": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _SHORTEST_PAGE = 300
 _FEWEST_POINTS = 5
 _FEWEST_VALUES = 10
-#: What cmake/study.cmake gives to files for an instruction set.
-_SETS = {"avx2": ["-mavx2", "-mfma"], "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]}
 
 
 @dataclass(frozen=True)
@@ -209,12 +205,11 @@ def inputs_vary_and_follow_the_seed_alone(found: Found) -> Iterator[str]:
     point, plain = found.study.test_points[-1], _plain(found)
     seen = []
     for seed, threads in (("1", "1"), ("1", "3"), ("2", "1")):
-        with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
-            done = run_worker(found, plain, point, "--seed", seed, "--threads", threads, "--dump", name)
-            if done.returncode != 0:
-                yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
-                return
-            seen.append(_load(Path(name)))
+        done, arrays = _dumped(found, plain, point, "--seed", seed, "--threads", threads)
+        if done.returncode != 0:
+            yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
+            return
+        seen.append(arrays)
     inputs = seen[0].keys() - found.study.reference(seen[0], found.study.point(point)).keys()
     if not inputs:
         yield "it has no inputs: `reference` gives every array"
@@ -236,12 +231,10 @@ def the_check_notices_one_wrong_element(found: Found) -> Iterator[str]:
     if not found.study.test_points:
         return
     point, plain = found.study.test_points[-1], _plain(found)
-    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
-        done = run_worker(found, plain, point, "--dump", name)
-        if done.returncode != 0:
-            yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
-            return
-        arrays = _load(Path(name))
+    done, arrays = _dumped(found, plain, point)
+    if done.returncode != 0:
+        yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
+        return
     for output in found.study.reference(arrays, found.study.point(point)):
         for index in sorted({0, arrays[output].size // 2, arrays[output].size - 1}):
             done = run_worker(found, plain, point, "--corrupt", f"{output}:{index}")
@@ -300,30 +293,32 @@ def a_library_is_right_somewhere(found: Found) -> Iterator[str]:
 def variants_are_right_over_ranks(found: Found, *, every: bool = True) -> Iterator[str]:
     """Where it runs over ranks: 1, 2 and 3 of them give what `reference` gives, of the inputs that one has, and one may be wrong.
 
-    Every variant at every point, by the numbers of ranks in turn; else each variant once by each number, at points in turn.
+    Every variant at every point, by the numbers of ranks in turn; else each variant once, by numbers and at points in turn.
     """
     if found.study.joined is None:
         return
     launcher = next((name for name in LAUNCHERS if launcher_here(name)), None)
     if launcher is None:
         raise UnavailableError("there is no MPI to start ranks with", "apt-get install mpich")
-    plain, points = _plain(found), found.study.test_points
-    for i, point in enumerate(points):
-        with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
-            if run_worker(found, plain, point, "--dump", name).returncode != 0:
-                continue
-            alone = _load(Path(name))
-        cases = [contender for contender, at in variant_cases(found) if at is point and contender.kind == "variant"]
-        for j, contender in enumerate(cases):
-            turn = (i + j) % len(_RANKS) if every else (i + 1 + 2 * j) % len(points)
-            if turn >= len(_RANKS):
-                continue
-            # the most where the first of them is at the last point, at which one is made wrong
-            ranks = _RANKS[-1 - turn]
-            faults = list(_right_over_ranks(found, contender, point, launcher, ranks, alone))
-            yield from faults
-            if faults:
-                return
+    plain = _plain(found)
+    dumped = [_dumped(found, plain, point) for point in found.study.test_points]
+    alone = {i: arrays for i, (done, arrays) in enumerate(dumped) if done.returncode == 0}
+    for contender, i, ranks in _rank_cases(found, list(alone), every):
+        faults = list(_right_over_ranks(found, contender, found.study.test_points[i], launcher, ranks, alone[i]))
+        yield from faults
+        if faults:
+            return
+
+
+def _rank_cases(found: Found, places: list[int], every: bool) -> Iterator[tuple[Contender, int, int]]:
+    """Variants, the places of points among these, and numbers of ranks: the most at the last point, at which one is made wrong."""
+    points = found.study.test_points
+    cases = [(c, points.index(point)) for c, point in variant_cases(found) if c.kind == "variant"]
+    for j, name in enumerate(dict.fromkeys(contender.name for contender, _ in cases)):
+        able = [(contender, i) for contender, i in reversed(cases) if contender.name == name and i in places]
+        for k, (contender, i) in enumerate(able):
+            if every or k == j % len(able):
+                yield contender, i, _RANKS[-1 - (j + k * every) % len(_RANKS)]
 
 
 def _right_over_ranks(
@@ -353,34 +348,6 @@ def _right_over_ranks(
         yield f"{at}: check does not notice that {last}[0] of the last rank is wrong"
 
 
-def files_for_an_instruction_set_share_no_symbols(found: Found) -> Iterator[str]:
-    """No symbols that the linker merges: its copy for a newer processor could be the one that it keeps."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return
-    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
-        for source in sorted(found.folder.glob("*.*.cpp")):
-            parts = [flag for part in source.stem.split(".")[1:] for flag in _SETS.get(part, [])]
-            if parts:
-                yield from _shared_symbols(source, parts, Path(name, f"{source.stem}.o"))
-
-
-def _shared_symbols(source: Path, flags: list[str], out: Path) -> Iterator[str]:
-    if shutil.which("g++") is None or shutil.which("nm") is None:
-        raise UnavailableError(
-            "there is no g++ or no nm to look at files for an instruction set with", "apt-get install g++"
-        )
-    include = [f"-I{build_rule() / 'include'}", f"-I{source.parent}"]
-    compiler = ["g++", "-std=c++20", "-O0", "-fopenmp", *include, *flags, "-c", str(source), "-o", str(out)]
-    done = subprocess.run(compiler, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        yield f"{source.name} does not compile by itself: {done.stderr.strip()[-1000:]}"
-        return
-    symbols = subprocess.run(["nm", "-C", str(out)], capture_output=True, text=True, check=True).stdout
-    for kind, symbol in re.findall(r"^\S* +(\w) (.*)$", symbols, re.MULTILINE):
-        if kind in "WVu":
-            yield f"{source.name} shares the symbol {symbol}: write it in plain C, or in an unnamed namespace"
-
-
 def contract(taken: Collection[str]) -> list[Rule]:
     """All rules, the quick ones first; `taken` are the names of the axes of a tune."""
     return [
@@ -403,6 +370,14 @@ def run_worker(found: Found, contender: Contender, point: Point, *options: str) 
     library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
     command = [*worker_command(found, contender.name, found.study.point(point)), *library, *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(contender))
+
+
+def _dumped(
+    found: Found, contender: Contender, point: Point, *options: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """As `run_worker`, with all arrays at its end."""
+    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+        return run_worker(found, contender, point, *options, "--dump", name), _load(Path(name))
 
 
 def launcher_here(name: str) -> bool:

@@ -54,21 +54,13 @@ def split_paths(text: str) -> list[Path]:
     paths: list[Path] = []
     while text:
         end = len(text) if len(text) <= _LONGEST else text.rfind(",", 0, _LONGEST)
-        while end > 0 and not _exists(Path(text[:end])):
+        while end > 0 and not os.access(text[:end], os.F_OK):
             end = text.rfind(",", 0, end)
         if end <= 0:
             end = text.find(",") if "," in text else len(text)
         paths += [Path(text[:end])] if end else []
         text = text[end + 1 :]
     return paths
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        # a name that is too long
-        return False
 
 
 def look(files: str, folders: str) -> Seen:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import find_study, program_of
+from tests.compiled import compiled
 from tests.made_once import made_once
 from tests.started import started
 
@@ -61,17 +62,16 @@ _LIBRARY = "libisal_crypto.so.2"
 def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with the interface of isa-l_crypto, which no package has: the real one is not run here."""
 
-    def compiled(folder: Path) -> None:
+    def made(folder: Path) -> None:
         _stand_in(folder, *request.param)
 
-    return made_once(tmp_path_factory, f"isal{''.join(request.param)}", compiled) / _LIBRARY
+    return made_once(tmp_path_factory, f"isal{''.join(request.param)}", made) / _LIBRARY
 
 
 def _stand_in(folder: Path, *options: str) -> Path:
     library = folder / _LIBRARY
     sources = [HASH.folder / "stand_in" / "isal_crypto.cpp", HASH.folder / "manager.cpp", HASH.folder / "plain.cpp"]
-    subprocess.run(["g++", "-std=c++20", "-O2", "-shared", "-fPIC", *options, *sources, "-o", library], check=True)
-    return library
+    return compiled(sources, library, "-O2", "-shared", "-fPIC", *options)
 
 
 def _with_library(library: Path, threads: str, **knobs: str) -> subprocess.CompletedProcess[str]:

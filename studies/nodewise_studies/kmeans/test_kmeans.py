@@ -27,7 +27,8 @@ def _run(folder: Path, variant: str, point: Mapping[str, str], *options: str) ->
 @pytest.mark.parametrize("kind", ["rgb", "uniform", "ties", "wide"])
 @pytest.mark.parametrize("seed", ["3", pytest.param("4", marks=pytest.mark.long)])
 def test_all_variants_agree_to_the_bit(kind: str, seed: str, tmp_path: Path) -> None:
-    point = {"points": "7001", "clusters": "191", "iterations": "12", "input": kind}
+    # of wide ones boxes rule out no centre, and each iteration takes longer
+    point = {"points": "7001", "clusters": "191", "iterations": "5" if kind == "wide" else "12", "input": kind}
     plain = _run(tmp_path, "loop", point, "--seed", seed)
     others = [("split", None), ("split-int", None), ("split-unsigned", None)]
     others += [(name, target) for name in ("simd", "boxes") for target in simd_targets(KMEANS)]

@@ -154,17 +154,23 @@ def test_threads_are_blocks_unless_their_number_is_given() -> None:
     assert metrics("gmres", 2, n="12", blocks="1")["iterations"] == metrics("gmres", 1, n="12")["iterations"]
 
 
-@pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize(
-    "knobs",
+    ("peer", "knobs"),
     [
-        {},
-        {"restart": "5"},
-        {"flow": "0"},
-        {"flow": "20"},
-        {"blocks": "3"},
-        {"precondition": "jacobi", "flow": "2"},
-        {"precondition": "none", "tolerance": "1e-4"},
+        # the long tests have each of both together
+        pytest.param(peer, knobs, marks=() if (i + j) % 2 == 0 else pytest.mark.long)
+        for i, peer in enumerate(PEERS)
+        for j, knobs in enumerate(
+            [
+                {},
+                {"restart": "5"},
+                {"flow": "0"},
+                {"flow": "20"},
+                {"blocks": "3"},
+                {"precondition": "jacobi", "flow": "2"},
+                {"precondition": "none", "tolerance": "1e-4"},
+            ]
+        )
     ],
 )
 def test_as_many_iterations_as_petsc(peer: str, knobs: dict[str, str]) -> None:

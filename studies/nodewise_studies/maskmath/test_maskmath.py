@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accuracy in ulp on every instruction set, and floating-point exceptions of chosen and of masked-off elements."""
 
+import itertools
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,11 +29,24 @@ def measure(variant: str, simd: str | None = None, **knobs: str) -> dict[str, fl
     return dict(json.loads(done.stdout.splitlines()[0]))
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("simd", simd_targets(MASKMATH))
-@pytest.mark.parametrize("arguments", ["usual", "edge"])
-@pytest.mark.parametrize(("variant", "percent"), [("native", "100"), ("best", "5"), ("best", "30")])
-def test_the_accuracy_that_is_stated(function: str, simd: str, arguments: str, variant: str, percent: str) -> None:
+def halved(*axes: Sequence[Any]) -> list[Any]:
+    """All combinations, half of which are for the long tests: what is left has each of any axes but one together."""
+    marks = ((), pytest.mark.long)
+    return [
+        pytest.param(*(value for _, value in at), marks=marks[sum(place for place, _ in at) % 2])
+        for at in itertools.product(*map(enumerate, axes))
+    ]
+
+
+TARGETS = simd_targets(MASKMATH)
+
+
+@pytest.mark.parametrize(
+    ("function", "simd", "arguments", "way"),
+    halved(FUNCTIONS, TARGETS, ["usual", "edge"], [("native", "100"), ("best", "5"), ("best", "30")]),
+)
+def test_the_accuracy_that_is_stated(function: str, simd: str, arguments: str, way: tuple[str, str]) -> None:
+    variant, percent = way
     found = measure(variant, simd, function=function, input=arguments, percent=percent)
     assert 0.45 < found["ulp"] <= (0.51 if function == "sqrt" else 0.9)
 
@@ -77,20 +93,20 @@ def test_where_best_changes_its_way_is_found_by_trials_and_the_answer_says_so() 
         assert line == f"best: {said}: where the times of trials crossed here"
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("simd", simd_targets(MASKMATH))
-@pytest.mark.parametrize("variant", ["blend", "native", "compress", "best"])
-@pytest.mark.parametrize("percent", ["3", "90"])
+@pytest.mark.parametrize(
+    ("function", "simd", "variant", "percent"),
+    halved(FUNCTIONS, TARGETS, ["blend", "native", "compress", "best"], ["3", "90"]),
+)
 def test_masked_off_elements_raise_nothing(function: str, simd: str, variant: str, percent: str) -> None:
     found = measure(variant, simd, function=function, percent=percent)
     assert [found[name] for name in RAISED] == [0, 0, 0, 0]
 
 
 # numbers of elements that are no whole batch, and more than the caches hold, which are stored otherwise
-@pytest.mark.parametrize("simd", simd_targets(MASKMATH))
-@pytest.mark.parametrize("variant", ["compress", "best"])
-@pytest.mark.parametrize("n", ["65", "511", "1577", "3000001"])
-@pytest.mark.parametrize("percent", ["3", "30"])
+@pytest.mark.parametrize(
+    ("simd", "variant", "n", "percent"),
+    halved(TARGETS, ["compress", "best"], ["65", "511", "1577", "3000001"], ["3", "30"]),
+)
 def test_batches_that_are_not_whole_or_past_the_caches(simd: str, variant: str, n: str, percent: str) -> None:
     found = measure(variant, simd, function="acosh", n=n, percent=percent)
     assert found["ulp"] <= 0.9

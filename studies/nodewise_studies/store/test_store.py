@@ -25,6 +25,7 @@ from nodewise.base.errors import InputError
 from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
 from nodewise.studies.libraries import find_library
+from tests.compiled import compiled
 
 STORE = find_study("store")
 KILLS = int(os.environ.get("NODEWISE_KILLS", "25"))
@@ -273,10 +274,7 @@ def test_a_folder_that_is_none_is_one_clear_message() -> None:
 
 
 def _compiled(name: str, folder: Path) -> Path:
-    program = folder / name
-    source = STORE.folder / "elision" / f"{name}.cpp"
-    subprocess.run(["g++", "-std=c++20", "-O2", "-pthread", source, "-o", program], check=True, capture_output=True)
-    return program
+    return compiled([STORE.folder / "elision" / f"{name}.cpp"], folder / name, "-O2", "-pthread")
 
 
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="RTM is of x86-64 alone")

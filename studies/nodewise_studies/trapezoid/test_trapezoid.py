@@ -9,6 +9,7 @@ import pytest
 
 from nodewise.studies.commands import worker_command
 from nodewise.studies.discovery import find_study
+from tests.compiled import compiled
 
 FOLDER = Path(__file__).parent
 
@@ -62,8 +63,7 @@ int main() {
 def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, float]]:
     folder = tmp_path_factory.mktemp("count")
     (folder / "count.cpp").write_text(COUNT)
-    program = folder / "count"
-    subprocess.run(["g++", "-std=c++20", "-O1", f"-I{FOLDER}", folder / "count.cpp", "-o", program], check=True)
+    program = compiled([folder / "count.cpp"], folder / "count", "-O1", f"-I{FOLDER}")
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     rows = [line.rsplit(" ", 2) for line in done.stdout.splitlines()]
     return {name: (float(flops), float(integral)) for name, flops, integral in rows}
