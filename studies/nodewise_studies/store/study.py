@@ -79,10 +79,12 @@ def _by_folder(result: Mapping[str, Any]) -> list[str]:
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Peers have one folder. Raises InputError for a folder that is not there, before anything runs."""
+    """Peers have one folder. Raises InputError for a folder that is not there, and where the log's name is none, before anything runs."""
     for folder in folders_of(point):
         if not Path(folder).is_dir():
             raise InputError(f"study store: {folder} is no folder", "name one that is there, several between ':'")
+    if (name := point.get("keep", "")) and (Path(name).name != name or name == ".."):
+        raise InputError(f"study store: --keep {name} is no name of a file", "give a name alone; --folder says where")
     own = ("spin", "ticket", "mutex", "rwlock", "elided", "shared_mutex", "log")
     return own if len(folders_of(point)) > 1 else (*own, "lmdb", "sqlite")
 

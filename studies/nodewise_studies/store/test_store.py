@@ -353,3 +353,11 @@ def test_a_folder_that_is_not_there_is_bad_input_before_anything_runs(tmp_path: 
     assert STORE.study.select is not None
     with pytest.raises(InputError, match="none is no folder"):
         STORE.study.select({"folder": f"{tmp_path}:{tmp_path / 'none'}"})
+
+
+@pytest.mark.parametrize("name", ["0/x", "/x", "x/", ".", ".."])
+def test_a_logs_name_leads_nowhere_else(name: str) -> None:
+    assert STORE.study.select is not None
+    with pytest.raises(InputError, match="no name of a file"):
+        STORE.study.select({"keep": name})
+    assert "lmdb" in STORE.study.select({"keep": "log..1"})
