@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options under all the names that manuals give them: each means what its usual one does, and those that place nothing change nothing.
+
+The names are those of mpirun(1) of Open MPI 4.1 and 5.0, hwloc-bind(1), numactl(8) and the OpenMP specification, written down
+here once more, so that a slip in the code's own tables shows.
+"""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job
+from nodewise.placement.placement import Placement
+from nodewise.placement.resolve import Request, resolve
+from tests.placement.test_resolve import FOUR, TWO
+
+
+def _placed(dialect: str, text: str, job: Job, **beside: str) -> tuple[Placement, tuple[str, ...]]:
+    found = resolve(load_machine(FOUR if job.ranks else TWO), job, Request(**{dialect: text}, **beside))
+    # its policy is the text itself
+    return replace(found.placement, policy=""), found.notes
+
+
+#: By dialect texts that are one and the same.
+ALIKE: list[tuple[str, Job, list[str]]] = [
+    ("openmpi5", Job(1, 4), ["-n 4 --map-by core", "-np 4 --map-by core", "--np 4 --map-by core", "-c 4 -map-by core"]),
+    ("openmpi4", Job(1, 4), ["-n 4 --map-by core", "-np 4 --map-by core", "--np 4 --map-by core", "-c 4 -map-by core"]),
+    ("openmpi5", Job(1, 4), ["-N 4 --bind-to core", "--npernode 4 -bind-to core", "-npernode 4 --bind-to core"]),
+    ("openmpi5", Job(1, 4), ["--map-by package --rank-by fill", "-map-by package -rank-by fill"]),
+    ("openmpi4", Job(1, 4), ["--map-by socket --bind-to numa", "-map-by SOCKET -bind-to NUMA"]),
+    ("hwloc", Job(2), ["core:0-1", *(f"{o} core:0-1" for o in ("-q", "--quiet", "-v", "--verbose", "-f", "--force"))]),
+    ("hwloc", Job(2), ["core:0-1", "hwloc-bind core:0-1", "--cpubind core:0-1", "nohup hwloc-bind core:0-1"]),
+    ("taskset", Job(2), ["-c 0-3", *(f"{s} taskset -c 0-3" for s in ("time", "exec", "nohup", "A=b"))]),
+    ("numactl", Job(2), ["-C 0-3", "--physcpubind=0-3", "--physcpubind 0-3", "nohup numactl -C 0-3"]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "job", "texts"), ALIKE, ids=lambda value: value if isinstance(value, str) else "")
+def test_spellings_of_one_thing_mean_it(dialect: str, job: Job, texts: list[str]) -> None:
+    usual = _placed(dialect, texts[0], job)
+    for text in texts[1:]:
+        assert _placed(dialect, text, job)[0] == usual[0], text
+
+
+#: What OMP_PROC_BIND may be, in any case, and which of them are one.
+@pytest.mark.parametrize("bind", ["true", "TRUE", "True"])
+def test_true_binds_as_an_implementation_does_by_itself(bind: str) -> None:
+    plain, _ = _placed("places", "cores", Job(4), bind="true")
+    assert _placed("places", "cores", Job(4), bind=bind)[0] == plain
+    assert all(len(place) < 8 for place in plain.places)
+    unbound, notes = _placed("places", "cores", Job(4), bind="false")
+    assert unbound.places != plain.places and "OMP_PROC_BIND is false: nothing is bound" in notes
+
+
+_FLAGS = [
+    "report-bindings",
+    "tag-output",
+    "timestamp-output",
+    "allow-run-as-root",
+    "display-map",
+    "display-allocation",
+    "display-topo",
+    "display-devel-map",
+    "leave-session-attached",
+    "merge-stderr-to-stdout",
+    "show-progress",
+    "abort-on-non-zero-status",
+    "enable-recovery",
+    "disable-recovery",
+    "continuous",
+    "do-not-launch",
+    "debug-daemons",
+    "debug-daemons-file",
+    "noprefix",
+    "xml",
+    "index-argv-by-rank",
+    "get-stack-traces",
+]
+_VALUED = [
+    "wdir",
+    "wd",
+    "path",
+    "output-filename",
+    "output",
+    "timeout",
+    "prefix",
+    "tune",
+    "am",
+    "stdin",
+    "xterm",
+    "preload-files",
+    "display",
+    "add-hostfile",
+    "add-host",
+    "report-uri",
+    "report-pid",
+    "personality",
+    "forward-signals",
+]
+
+
+@pytest.mark.parametrize("dialect", ["openmpi4", "openmpi5"])
+def test_options_of_mpirun_that_place_nothing_are_passed_over(dialect: str) -> None:
+    job = Job(1, 4)
+    usual, _ = _placed(dialect, "--map-by core", job)
+    given = [f"{dash}{name}" for dash, name in itertools.product(("-", "--"), _FLAGS)]
+    given += [f"{dash}{name} x" for dash, name in itertools.product(("-", "--"), _VALUED)]
+    given += ["-q", "--quiet", "-v", "--verbose", "-d", "--debug-devel", "-x A=b", "--max-restarts 1"]
+    for words in given:
+        assert _placed(dialect, f"{words} --map-by core", job)[0] == usual, words
