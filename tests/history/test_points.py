@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from nodewise.history.entries import entry_of, folders_below, read_entry, seconds_since_1970
-from nodewise.history.points import program_of
+from nodewise.history.points import program_of, tune_points
 from nodewise.records.commit import Commit
 from nodewise.records.kind_registry import all_kinds
-from nodewise.verdicts.stored import read_stored
+from nodewise.runner.setting import Setting
+from nodewise.verdicts.stored import read_stored, stored
+from nodewise.verdicts.tune import tune_verdict
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
+from tests.verdicts.cases import Runs, tuned
 
 
 @pytest.mark.parametrize(
@@ -95,3 +98,19 @@ def test_times_without_a_zone_are_utc() -> None:
     assert seconds_since_1970("1970-01-01T01:00:00") == 3600
     assert seconds_since_1970("1970-01-01T01:00:00+01:00") == 0
     assert seconds_since_1970("no time") == 0
+
+
+def test_a_tunes_point_is_of_the_runs_that_decided(tmp_path: Path) -> None:
+    """Those of the search come of other blocks, and only where nothing was confirmed are there no others."""
+    other = Setting(("app",), {"a": 1}, name="other")
+    search = [(Setting(("app",)), Runs(3.0), [1, 2, 3]), (other, Runs(2.5), [1, 2, 3])]
+    key = search[0][0].key
+    made = tuned(
+        tmp_path / "x", search, {key: Runs(1.0), other.key: Runs(0.8)}, candidate=other.key, axes={"a": [0, 1]}
+    )
+    points = tune_points(stored(made, tune_verdict(made, "decided")))
+    assert [point.runs for point in points] == [20, 20]
+    assert [point.median for point in points] == [pytest.approx(1.0, rel=0.05), pytest.approx(0.8, rel=0.05)]
+    alone = tuned(tmp_path / "y", search, axes={"a": [0, 1]})
+    (point,) = tune_points(stored(alone, tune_verdict(alone, "interrupted")))[:1]
+    assert (point.runs, point.median) == (3, pytest.approx(3.0, rel=0.05))

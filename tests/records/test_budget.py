@@ -65,3 +65,12 @@ def test_what_was_spent_before_the_first_run_counts_from_it_on_and_not_where_run
     clock.now += 1
     gone_on.count()
     assert gone_on.seconds == 20.0
+
+
+def test_what_is_left_is_that_of_the_budget_that_is_named() -> None:
+    """A run of an experiment that goes on may have another one than the meter's."""
+    meter, clock = _meter(60.0, None)
+    meter.count()
+    clock.now += 15
+    assert meter.left_s(Budget(100.0, None)) == 85.0 and meter.left_s(meter.budget) == 45.0
+    assert meter.left_s(Budget(None, 3)) == float("inf")

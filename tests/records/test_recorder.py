@@ -9,6 +9,7 @@ from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.outlived import RUN_VARIABLE
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.questions import tune_question
@@ -72,3 +73,19 @@ def test_a_line_that_was_cut_off_is_made_again_and_the_next_stands_alone(tmp_pat
     again = read_experiment(tmp_path / "e")
     assert (len(again.records), again.damaged_lines) == (4, 0)
     assert [r.block for r in again.records] == [0, 1, 2, 3]
+
+
+def test_a_run_is_given_its_number(tmp_path: Path) -> None:
+    given = []
+
+    class Watched(_Clock):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            given.append(setting.env[RUN_VARIABLE])
+            return super().run(setting, timeout_s=timeout_s)
+
+    clock = Watched(0.0)
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        recorder = Recorder(writer, clock, Meter(Budget(100.0, None), clock), writer.earlier)
+        for n in range(3):
+            recorder.sample(SETTING, "search", n, 0, None)
+    assert given == ["1", "2", "3"]

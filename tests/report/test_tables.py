@@ -59,3 +59,12 @@ def test_a_command_by_itself_has_one_answer(tmp_path: Path) -> None:
     _, (condition,) = condition_rows(made, ["a"])
     assert (condition["runs"], condition["marked"]) == (9, 4)
     assert any("4 of 9 runs were disturbed" in text for text in verdict.warnings)
+
+
+def test_disturbed_runs_are_a_share_of_all_that_were_made(tmp_path: Path) -> None:
+    """Also where they do not count: two of ten are not more than a fifth."""
+    for disturbed, said in ((2, False), (3, True)):
+        change = {"marks": (BUSY,)}
+        runs = Runs(0.5, change=lambda run, most=disturbed, change=change: change if run < most else {})
+        made = compared(tmp_path / str(disturbed), {"a": runs}, 10, kind="run")
+        assert any("were disturbed" in text for text in compare_verdict(made, "runs").warnings) is said

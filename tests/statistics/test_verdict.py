@@ -149,3 +149,9 @@ def test_a_ratio_alone_has_the_digits_that_it_has_with_its_interval(ratio: Ratio
     assert format_factor(ratio) == text
     if isinstance(ratio, Ratio) and ratio.has_interval:
         assert format_ratio(ratio).startswith(f"{text} (")
+
+
+def test_a_wide_margin_is_the_same_seen_from_either_side() -> None:
+    # 1 / 1.1 is not 1 - 0.1
+    assert judge(Ratio(1.105, 1.08, 1.13, 30), 0.1).word is Word.FASTER
+    assert judge(Ratio(1 / 1.105, 1 / 1.13, 1 / 1.08, 30), 0.1).word is Word.SLOWER
