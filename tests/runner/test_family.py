@@ -35,8 +35,9 @@ def test_libraries_belong_to_one_family_by_their_names() -> None:
 
 
 def test_the_launcher_of_its_own_comes_first() -> None:
-    assert [f.name for f in starters_of("Intel MPI")][:2] == ["intelmpi", "mpich"]
-    assert [f.name for f in starters_of("MPICH")][:2] == ["mpich", "intelmpi"]
+    hydra = {"mpich", "intelmpi"}
+    assert [f.name for f in starters_of("Intel MPI") if f.name in hydra] == ["intelmpi", "mpich"]
+    assert [f.name for f in starters_of("MPICH") if f.name in hydra] == ["mpich", "intelmpi"]
     assert starters_of("Open MPI")[0].name == "openmpi"
 
 
