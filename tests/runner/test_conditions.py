@@ -477,3 +477,13 @@ def test_waiting_of_threads_and_children_is_counted() -> None:
     assert sample.usage["watched_threads"] >= 3
     assert 0.3 * own < sample.usage["watched_s"] <= 1.01 * own
     assert sample.usage["waited_s"] > sample.usage["watched_s"]
+
+
+def test_ticks_of_one_processor_are_rounded_as_those_of_two() -> None:
+    assert marked(0.1, {"user_s": 0.1}, {"mask_busy_s": 0.125, "processors": 1.0}) == set()
+    assert marked(0.1, {"user_s": 0.1}, {"mask_busy_s": 0.135, "processors": 1.0}) == {"other load"}
+
+
+def test_what_threads_waited_is_not_less_where_more_than_its_own_were_watched() -> None:
+    seen = {"waited_s": 0.01, "watched_s": 0.2, "watched_threads": 2.0}
+    assert marked(0.15, {"user_s": 0.1, **seen}, {"mask_busy_s": 0.132, "processors": 2.0}) == {"other load"}
