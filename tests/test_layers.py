@@ -5,6 +5,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from tools import house
 
 ROOT = Path(__file__).parent.parent
@@ -126,6 +128,11 @@ def test_the_house_is_drawn_as_it_is() -> None:
 def test_of_several_ways_the_longest_is_drawn() -> None:
     edges = {"a": set(), "b": {"a"}, "c": {"a", "b"}, "d": {"c", "a"}}
     assert house.direct(edges) == {"a": set(), "b": {"a"}, "c": {"b"}, "d": {"c"}}
+
+
+def test_a_circle_of_packages_is_named() -> None:
+    with pytest.raises(ValueError, match=r"in a circle: (a → b → a|b → a → b)"):
+        house.direct({"a": {"b"}, "b": {"a"}, "c": {"a"}})
 
 
 def test_native_includes_point_left() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
@@ -53,10 +54,16 @@ def imports(package: str, known: set[str]) -> set[str]:
 
 
 def direct(edges: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The edges that no longer way replaces (transitive reduction); `edges` has no circle."""
+    """The edges that no longer way replaces (transitive reduction). Raises ValueError where `edges` has a circle."""
 
+    @cache
     def below(package: str) -> set[str]:
         return edges[package].union(*(below(p) for p in edges[package]))
+
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as problem:
+        raise ValueError(f"packages import one another in a circle: {' → '.join(problem.args[1])}") from problem
 
     return {p: {t for t in to if not any(t in below(o) for o in to - {t})} for p, to in edges.items()}
 

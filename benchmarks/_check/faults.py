@@ -211,7 +211,9 @@ def _scaled(node: Node, path: str, log: bool) -> float | None:
     at: Any = node
     for part in path.split("."):
         at = at.get(part) if isinstance(at, dict) else None
-    return None if not isinstance(at, int | float) else math.log(at) if log else float(at)
+    if not isinstance(at, int | float) or (log and at <= 0):
+        return None
+    return math.log(at) if log else float(at)
 
 
 def _plant_outliers(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Going on with what an earlier process recorded: its time counts, and a line that was cut off is no run."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,33 @@ def test_a_line_that_was_cut_off_is_made_again_and_the_next_stands_alone(tmp_pat
     again = read_experiment(tmp_path / "e")
     assert (len(again.records), again.damaged_lines) == (4, 0)
     assert [r.block for r in again.records] == [0, 1, 2, 3]
+
+
+def test_the_budget_named_last_holds_also_where_nothing_was_run_under_it(tmp_path: Path) -> None:
+    first, second, third = Budget(None, 10), Budget(None, 20), Budget(None, 30)
+    with Writer(tmp_path / "e", {**QUESTION, "budget": asdict(first)}) as writer:
+        for n in range(3):
+            writer.add(Record(SETTING.key, "search", n, 0, Sample(1.0, 1.0, float(n)), 10.0 * (n + 1)), SETTING)
+
+    def held(named: Budget, runs: int) -> list[Budget]:
+        """The budget before each run and after the last, of so many."""
+        clock = _Clock(0.0)
+        meter = Meter(named, clock)
+        with Writer(tmp_path / "e", None) as writer:
+            recorder = Recorder(writer, clock, meter, writer.earlier, named)
+            found = [meter.budget]
+            for n in range(runs):
+                recorder.sample(SETTING, "search", n, 0, None)
+                found.append(meter.budget)
+        return found
+
+    assert held(second, 3) == [first] * 3 + [second]
+    # the first one is what is given where none is named
+    assert held(first, 3) == [first] * 3 + [second]
+    assert held(third, 4) == held(first, 4) == [first] * 3 + [third] * 2
+    lines = (tmp_path / "e/samples.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "e/samples.jsonl").write_bytes(b"".join(lines[:-2]))
+    assert held(first, 3) == [first] * 2 + [third] * 2
 
 
 def test_a_run_is_given_its_number(tmp_path: Path) -> None:

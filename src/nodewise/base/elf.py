@@ -79,7 +79,10 @@ class Elf:
 
     @property
     def interpreter(self) -> str:
-        """The loader that starts it (PT_INTERP), such as /lib64/ld-linux-x86-64.so.2; empty where it needs none."""
+        """The loader that starts it (PT_INTERP), such as /lib64/ld-linux-x86-64.so.2; empty where it needs none.
+
+        Raises InputError where the name is cut off.
+        """
         segment = next((s for s in self._segments if s.kind == _INTERPRETER), None)
         if segment is None:
             return ""

@@ -269,7 +269,7 @@ def _function(call: str, folder: str) -> Callable[..., Any]:
 
 
 def source_of(part: dict[str, Any], draining: Callable[[], bool]) -> Iterator[Made]:
-    """The messages of a device that nothing leads to, until `draining`."""
+    """The messages of a device that nothing leads to, until `draining`. Raises WrongError where its function gives none."""
     settings, origin = part["settings"], part["origin"]
     if part["kind"] == "python":
         contents = _function(settings["call"], part["folder"])(**settings["arguments"])

@@ -142,8 +142,11 @@ def _budgets(writer: Writer, earlier: Experiment | None, budget: Budget | None) 
         return {}
     runs = len(earlier.records)
     first = earlier.question["budget"]
-    later = [e for e in earlier.question.get("extended", []) if e["runs"] < runs]
+    stored = earlier.question.get("extended", [])
+    # of runs that were lost none can be the first of a budget
+    later = [{**e, "runs": min(e["runs"], runs)} for e in stored]
     if asdict(budget) not in (first, later[-1]["budget"] if later else first):
         later.append({"runs": runs, "budget": asdict(budget)})
+    if later != stored:
         writer.amend({"extended": later})
     return {0: Budget(**first), **{e["runs"]: Budget(**e["budget"]) for e in later}}

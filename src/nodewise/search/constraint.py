@@ -43,7 +43,10 @@ class Constraint:
     names: frozenset[str]
 
     def holds(self, point: Mapping[str, Any]) -> bool:
-        """Whether a point meets it. Values that look like numbers count as such. A division by zero does not meet it."""
+        """Whether a point meets it. Values that look like numbers count as such. A division by zero does not meet it.
+
+        Raises InputError where it cannot be worked out, such as a comparison of a text with a number.
+        """
         try:
             return bool(_value(self.tree, point))
         except ZeroDivisionError:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long the threads of a run waited for a processor, and how many of them worked."""
+
+import os
+import sys
+
+import pytest
+
+from nodewise.runner.local import LocalLauncher
+from nodewise.runner.setting import Setting
+
+HERE = sorted(os.sched_getaffinity(0))
+
+
+def test_waiting_of_threads_and_children_is_counted() -> None:
+    # three spin on one processor for as long as one alone would take, so each waits two thirds of the time
+    spin = "import time; t = time.monotonic()\nwhile time.monotonic() - t < 0.3: pass"
+    code = f"import subprocess, sys; p = [subprocess.Popen([sys.executable, '-c', {spin!r}]) for _ in range(3)]; [q.wait() for q in p]"
+    with LocalLauncher() as launcher:
+        sample = launcher.run(Setting(command=(sys.executable, "-c", code), mask=(HERE[0],)))
+    if "waited_s" not in sample.usage:
+        pytest.skip("the kernel does not report how long threads waited")
+    own = sample.usage["user_s"] + sample.usage["system_s"]
+    assert sample.usage["watched_threads"] >= 3
+    assert 0.3 * own < sample.usage["watched_s"] <= 1.01 * own
+    assert sample.usage["waited_s"] > sample.usage["watched_s"]
+
+
+def test_threads_that_only_sleep_are_none_that_worked() -> None:
+    spin = "t = time.process_time()\nwhile time.process_time() - t < 0.3: pass"
+    code = (
+        f"import threading, time; [threading.Thread(target=time.sleep, args=[0.5]).start() for _ in range(4)]\n{spin}"
+    )
+    with LocalLauncher() as launcher:
+        sample = launcher.run(Setting(command=(sys.executable, "-c", code)))
+    if "watched_threads" not in sample.usage:
+        pytest.skip("the kernel does not report how long threads waited")
+    assert sample.usage["watched_threads"] == 1
