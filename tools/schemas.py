@@ -39,6 +39,9 @@ _HEAD = """# JSON
 All that nodewise prints with `--json` or keeps as JSON has a schema (JSON Schema, 2020-12). `schema_version` is raised where a reader of the old form would be
 wrong. Numbers are in seconds, bytes and joules; an unknown number is null. Masked values read `<masked:NAME>`.
 
+The `verdict.json` of an experiment's folder, which `nodewise report --json` prints, has the schema of its kind of experiment; that of a `run` is a [comparison](schemas/compare.schema.json)
+of one command.
+
 | schema | what it describes |
 | --- | --- |
 """
