@@ -6,8 +6,6 @@ from typing import Any
 
 from nodewise.studies.contract import Knob, Study
 
-_LINE_BYTES = 64
-
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
     """So many lines further on."""
