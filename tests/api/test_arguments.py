@@ -4,6 +4,7 @@
 import ast
 import contextlib
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -22,6 +23,7 @@ from nodewise.api import submit as submit_module
 from nodewise.api.caller import in_keywords
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import InputError
+from nodewise.machine import sources
 from nodewise.machine.given import machine
 from nodewise.placement.registry import all_texts
 
@@ -112,6 +114,9 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     monkeypatch.setattr(submit_module, "submit_job", reached)
     monkeypatch.setattr(where, "_watch_command", reached)
     monkeypatch.setattr(where, "watch_for", reached)
+    # this machine, which does not change meanwhile, is read thousands of times
+    state = sources.read_state(Path("/"), os.sched_getaffinity(0))
+    monkeypatch.setattr(sources, "read_state", lambda *_: state)
     monkeypatch.chdir(tmp_path)
     yield
 
