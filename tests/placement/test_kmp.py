@@ -16,10 +16,10 @@ SHAPE = "pack:2 l3:2 core:2 pu:2"
 TEXTS = """none disabled compact scatter balanced explicit,proclist=[0,1] logical physical compact,1 compact,2 scatter,1,3
     granularity=fine,compact granularity=thread,compact granularity=core,compact granularity=l3_cache,compact compact,0,15
     granularity=socket,scatter granularity=1,compact granularity=0,compact granularity=9,compact compact,0,16 compact,0,17
-    logical,7 logical,8 logical,9 physical,3 norespect,compact""".split()
+    logical,7 logical,8 logical,9 physical,3 norespect,compact"""
 #: By the first processors of threads' places, each with as many as the number behind it.
 PLACES = """0,2 0,1,2,3 4,6 4,6,4,6 2,6 0,8 0,8,1,9 0:2,2:2 0:2,2:2,0:2 0:16,0:16 0:4,0:4 4:2,6:2 2 14,15 15 0,4 0,2,4,6
-    0,1,2 0,0 0,4,2,6 0:2 0,0,2,2 6,4 0:4,4:4 8:8,8:8""".split()
+    0,1,2 0,0 0,4,2,6 0:2 0,0,2,2 6,4 0:4,4:4 8:8,8:8"""
 
 
 def _places(text: str) -> list[tuple[int, ...]]:
@@ -34,7 +34,7 @@ def test_what_each_word_does_is_said() -> None:
     said = []
     assert DIALECT.explain is not None
     for allow in (None, "0,2"):
-        for text in TEXTS:
+        for text in TEXTS.split():
             said += [f"# {text} {allow or 'all'}"]
             said += DIALECT.explain(synthetic(SHAPE, allow), Request(affinity=text))
     # that of LLVM's passes over what stands behind a word that it does not know
@@ -47,7 +47,7 @@ def test_what_each_word_does_is_said() -> None:
 def test_all_that_is_written() -> None:
     said = []
     for write in (write_subset, write_kmp):
-        for text in PLACES:
+        for text in PLACES.split():
             try:
                 made = write(synthetic(SHAPE), _places(text))
             except InputError as problem:

@@ -126,7 +126,7 @@ def test_more_threads_than_processors_are_written_as_a_list_that_starts_over(mac
 @pytest.mark.parametrize("numbers", [[0, 0, 0, 1, 1], [0, 1, 1], [1, 0, 1, 0, 0]])
 def test_what_no_list_of_likwid_gives_is_refused(numbers) -> None:
     with pytest.raises(
-        NotExpressibleError, match="^likwid-pin cannot .* no more entries than the machine has processors, 2, .*"
+        NotExpressibleError, match=r"^likwid-pin cannot .* no more entries than the machine has processors, 2, .*"
     ):
         write_likwid(machine_of("pack:1 core:2 pu:1"), [(n,) for n in numbers])
 
