@@ -14,8 +14,10 @@ MACHINES = {
     "apart": "pack:2 numa:1 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)",
     "zero last": "core:4 pu:2(indexes=1,2,3,4,5,6,0,7)",
     "zero last of four": "core:3 pu:4(indexes=1,2,3,4,5,6,7,8,0,9,10,11)",
+    "zero last apart": "core:3 pu:2(indexes=1,4,2,5,0,6)",
     "nodes": "numa:3 core:2 pu:1",
     "caches": "pack:1 l2:17 core:1 pu:1",
+    "sixteen caches": "pack:1 l2:16 core:1 pu:1",
     "one core": "core:1 pu:2",
     "sockets": "pack:3 core:1 pu:2",
 }

@@ -53,7 +53,7 @@ def test_hwloc_calc_says_the_same() -> None:
             assert {int(n) for n in asked.stdout.split(",")} == expected, text
 
 
-@pytest.mark.parametrize("letters", ["p", "c", "x:0", "l4:0", "l0:0", "i:0"])
+@pytest.mark.parametrize("letters", ["p", "c", "c:0", "p:0", "m:0", "d:0", "n:0", "s:0", "x:0", "l4:0", "l0:0", "i:0"])
 def test_a_name_cut_too_short_is_refused(letters: str) -> None:
     with pytest.raises(InputError):
         read_hwloc(synthetic(CACHES), letters)
@@ -152,6 +152,7 @@ LACKING = "hwloc: {} not there: left out"
         ("core:9:2", "0-3", []),
         ("package:1.core:3:2", "14-15,8-9", []),
         ("core:0:2.pu:1", "1,3", []),
+        ("core:3-3", "6-7", []),
         # systems' numbers and logical ones, the last of which counts
         ("-p pu:1", "1", []),
         ("-l pu:1", "1", []),

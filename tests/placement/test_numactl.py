@@ -78,6 +78,7 @@ def test_options_on_memory_are_kept_with_their_nodes(letter: str) -> None:
         ("-lC0", ("--localalloc",)),
         ("-lbC 0", ("--localalloc", "--balancing")),
         ("-alC 0", ("--localalloc",)),
+        ("0 -l", ("--localalloc",)),
         ("-bm1 -C 0", ("--balancing", "--membind=1")),
         ("-aC 0", ()),
         ("--all -C 0", ()),
