@@ -106,6 +106,9 @@ def test_how_tightly_threads_are_held_and_what_holds_them_whole() -> None:
     }
     assert found.loads == {0: 1, 99: 1}
     assert (found.threads, found.processors, found.cores, found.idle_cores) == (9, 9, 5, 3)
+    # what may not be used is on no core
+    part = load_machine("synthetic:pack:2 l3:2 core:2 pu:2", "0,2-15")
+    assert placement_facts(part, Placement("it", ((0, 1), (2, 3)))).bound == {"wider": 1, "core": 1}
 
 
 def test_neighbours_of_a_rank_meet_in_the_nearest_that_holds_both() -> None:

@@ -87,6 +87,19 @@ def test_memory_follows_the_nodes_of_what_is_named() -> None:
         read_hwloc(two, "--cpubind core:0 --membind 0x0")
 
 
+def test_dies_and_the_caches_of_each_level() -> None:
+    machine = synthetic("pack:1 die:2 l3:1 l2:2 l1d:2 core:1 pu:1")
+    for text, left in (
+        ("die:1", (4, 5, 6, 7)),
+        ("di:0", (0, 1, 2, 3)),
+        ("l3:1", (4, 5, 6, 7)),
+        ("l2:1", (2, 3)),
+        ("l1:1", (1,)),
+    ):
+        assert read_hwloc(machine, text) == (left, [], ())
+    assert write_hwloc(machine, [(0, 1, 2, 3, 6)]).words == ("hwloc-bind", "die:0", "l1cache:6", "--")
+
+
 #: By a set of processors of two packages of two caches of two cores of two hardware threads the words for it.
 WRITTEN = {
     "0-15": "all",

@@ -344,7 +344,7 @@ def _sorting(layers: Layers, affinity: Affinity) -> tuple[int, int]:
     depth = layers.depth
     per_core = layers.ratio(layers.level("thread"), layers.level("core"))
     if affinity.type in ("logical", "physical"):
-        permute = 1 if affinity.type == "physical" and per_core > 1 and depth > 1 else 0
+        permute = 1 if affinity.type == "physical" and per_core > 1 else 0
         return permute, first_place(layers, affinity) % len(layers.rows)
     if affinity.type == "scatter":
         return (0 if affinity.permute >= depth else depth - 1 - affinity.permute), affinity.offset
