@@ -232,6 +232,8 @@ def test_what_others_hold_is_written_within_taskset() -> None:
     assert render("taskset", held, placement).words == ("taskset", "-c", "2-3")
     assert render("hwloc", held, placement).words[0] == "hwloc-bind"
     assert launch_rendering(held, placement).words == ("taskset", "-c", "2-3")
+    whole = resolve(machine, Job(2), Request(taskset="-c 0-3")).placement
+    assert render("numactl", held, whole).words == ("taskset", "-c", "0-3", "numactl", "--physcpubind=0-3")
     beyond = resolve(machine, Job(2), Request(taskset="-c 3-4")).placement
     with pytest.raises(NotExpressibleError) as caught:
         render("numactl", held, beyond)
