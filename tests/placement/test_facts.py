@@ -76,8 +76,14 @@ def test_neighbours_that_share_a_core_share_all_that_holds_it_and_there_is_no_ca
 
 @pytest.mark.parametrize(
     ("gomp", "most", "idle", "crowded"),
-    [("0 1", 1, 7, False), ("0 0", 2, 7, True), ("0-15 0", 2, 0, False), ("0-13 0", 2, 1, True), ("0 2 4 6 8 10 12 14", 1, 0, False)],
-)  # fmt: skip
+    [
+        ("0 1", 1, 7, False),
+        ("0 0", 2, 7, True),
+        ("0-15 0", 2, 0, False),
+        ("0-13 0", 2, 1, True),
+        ("0 2 4 6 8 10 12 14", 1, 0, False),
+    ],
+)
 def test_threads_are_crowded_where_they_share_a_processor_and_a_core_has_none(
     gomp: str, most: int, idle: int, crowded: bool
 ) -> None:

@@ -70,8 +70,15 @@ def test_the_layers_of_a_machine_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("cores", "fast", "slow"),
-    [("", True, True), ("intel_core", True, False), ("intel_atom", False, True), ("eff0", False, True), ("eff1", True, False), ("eff2", False, False)],
-)  # fmt: skip
+    [
+        ("", True, True),
+        ("intel_core", True, False),
+        ("intel_atom", False, True),
+        ("eff0", False, True),
+        ("eff1", True, False),
+        ("eff2", False, False),
+    ],
+)
 def test_cores_of_a_kind(tmp_path: Path, cores: str, fast: bool, slow: bool) -> None:
     machine = load_machine(str(uneven.write_machine(tmp_path / "m.xml", uneven.SHAPES["2 fast and 8 slow"])))
     found = layers_of(machine)

@@ -201,12 +201,24 @@ def _two(first, second, *, subtypes=("", ""), pus=((0, 1, 2, 3), ())):
         # of one alone nothing is known
         (_two(1000, 0), (1,), "they have no processors of their own, as memory on the package has"),
         (_two(0, 0, subtypes=("", "DRAM")), (1,), "they have no processors of their own, as memory on the package has"),
-        (_two(0, 0, subtypes=("", "GPUMemory")), (), "no node is called fast, none has a higher bandwidth, and all have processors"),
-        (_two(0, 0, pus=((0, 1), (2, 3))), (), "no node is called fast, none has a higher bandwidth, and all have processors"),
+        (
+            _two(0, 0, subtypes=("", "GPUMemory")),
+            (),
+            "no node is called fast, none has a higher bandwidth, and all have processors",
+        ),
+        (
+            _two(0, 0, pus=((0, 1), (2, 3))),
+            (),
+            "no node is called fast, none has a higher bandwidth, and all have processors",
+        ),
         (_two(0, 0, pus=((), ())), (), "no node is called fast, none has a higher bandwidth, and all have processors"),
-        (machine(DDR, replace(HBM, size_bytes=0)), (), "no node is called fast, none has a higher bandwidth, and all have processors"),
+        (
+            machine(DDR, replace(HBM, size_bytes=0)),
+            (),
+            "no node is called fast, none has a higher bandwidth, and all have processors",
+        ),
     ],
-)  # fmt: skip
+)
 def test_which_nodes_are_fast_and_why(there, nodes, why):
     assert fast_nodes(there) == (nodes, why)
 
@@ -216,7 +228,11 @@ def test_which_nodes_are_fast_and_why(there, nodes, why):
     [
         ("local", "3.7", "local needs Linux 3.8, and this is 3.7"),
         ("local", "3.8", None),
-        ("preferred-many:0-1", "5.14", "preferred-many:0-1 needs Linux 5.15, and this is 5.14: only one node would be preferred, without a message"),
+        (
+            "preferred-many:0-1",
+            "5.14",
+            "preferred-many:0-1 needs Linux 5.15, and this is 5.14: only one node would be preferred, without a message",
+        ),
         ("preferred-many:0-1", "5.15", None),
         ("weighted-interleave:0-1", "6.8", "weighted-interleave:0-1 needs Linux 6.9, and this is 6.8"),
         ("weighted-interleave:0-1", "6.9", None),
@@ -225,7 +241,7 @@ def test_which_nodes_are_fast_and_why(there, nodes, why):
         ("weighted-interleave:0=3,1=1", "6.8", "weighted-interleave:0=3,1=1 needs Linux 6.9, and this is 6.8"),
         ("weighted-interleave:0-1", "", None),
     ],
-)  # fmt: skip
+)
 def test_each_mode_has_its_first_kernel(text, kernel, message):
     there = machine(DDR, HBM, kernel=f"Linux {kernel}" if kernel else "")
     if message is None:

@@ -233,17 +233,38 @@ def test_what_dialects_can_do():
     [
         (Dialect(name="a-b", texts=TEXT, threads=FIRST), "its name is no identifier"),
         (Dialect(name="new", texts=(Text("a-b", "N."),), threads=FIRST), "'a-b' is no name for a text"),
-        *((Dialect(name="new", texts=(Text(n, "N."),), threads=FIRST), f"'{n}' is no name for a text") for n in ("policy", "zones", "runtime")),
-        (Dialect(name="new", texts=(Text("a", "N.", "V"), Text("b", "N.", "V")), threads=FIRST), "V is the variable of two of its texts"),
-        (Dialect(name="new", texts=(Text("new", "N.", "KMP_AFFINITY"),), threads=FIRST), "KMP_AFFINITY is the variable of kmp"),
-        (Dialect(name="new", texts=TEXT, threads=FIRST, silences=(Silence("new", (), ("cray",)),)), "'cray' is no OpenMP runtime: known are intel, llvm, gnu"),
-        (Dialect(name="new", texts=(*TEXT, Text("newer", "N."))), "new and newer must have one reader: launch, mask or threads"),
-        (Dialect(name="new", texts=(*TEXT, Text("newer", "N.")), mask=lambda m, t: None), "a launcher or a mask reads one text"),
+        *(
+            (Dialect(name="new", texts=(Text(n, "N."),), threads=FIRST), f"'{n}' is no name for a text")
+            for n in ("policy", "zones", "runtime")
+        ),
+        (
+            Dialect(name="new", texts=(Text("a", "N.", "V"), Text("b", "N.", "V")), threads=FIRST),
+            "V is the variable of two of its texts",
+        ),
+        (
+            Dialect(name="new", texts=(Text("new", "N.", "KMP_AFFINITY"),), threads=FIRST),
+            "KMP_AFFINITY is the variable of kmp",
+        ),
+        (
+            Dialect(name="new", texts=TEXT, threads=FIRST, silences=(Silence("new", (), ("cray",)),)),
+            "'cray' is no OpenMP runtime: known are intel, llvm, gnu",
+        ),
+        (
+            Dialect(name="new", texts=(*TEXT, Text("newer", "N."))),
+            "new and newer must have one reader: launch, mask or threads",
+        ),
+        (
+            Dialect(name="new", texts=(*TEXT, Text("newer", "N.")), mask=lambda m, t: None),
+            "a launcher or a mask reads one text",
+        ),
         (Dialect(name="new", threads=FIRST), "it has a reader, and no text"),
         (Dialect(name="new"), "it neither reads nor writes"),
-        (Dialect(name="new", write_process=lambda m, p: None, write_job=lambda m, p, h: None), "it writes either a process or a job"),
+        (
+            Dialect(name="new", write_process=lambda m, p: None, write_job=lambda m, p, h: None),
+            "it writes either a process or a job",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_reason_in_full(dialect, message):
     with pytest.raises(InputError) as caught:
         register(dialect)

@@ -109,17 +109,41 @@ MASK = "expected a mask of hexadecimal digits, or -c and a list"
         ("-c", "taskset: there is no list behind -c", "write both as one text: --taskset '-c 0-3'"),
         ("-c0", f"taskset='-c0', column 1: {MASK}", NEXT),
         ("x", f"taskset='x', column 1: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3'"),
-        ("0-3,5", f"taskset='0-3,5', column 1: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3,5'"),
-        ("-a 0-3", f"taskset='0-3', column 4: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3'"),
-        ("g" * 60, f"taskset={'g' * 60!r}, column 1: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3'"),
-        ("g" * 61, f"taskset={'g' * 60 + '…'!r}, column 1: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3'"),
-        ("-c 3-1", "taskset='-c 3-1', column 4: expected a range that runs upwards, over at most 65536 numbers, found '3-1'", None),
+        (
+            "0-3,5",
+            f"taskset='0-3,5', column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3,5'",
+        ),
+        (
+            "-a 0-3",
+            f"taskset='0-3', column 4: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "g" * 60,
+            f"taskset={'g' * 60!r}, column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "g" * 61,
+            f"taskset={'g' * 60 + '…'!r}, column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "-c 3-1",
+            "taskset='-c 3-1', column 4: expected a range that runs upwards, over at most 65536 numbers, found '3-1'",
+            None,
+        ),
         ("-c 0;1", "taskset='-c 0;1', column 5: expected ',', '-' or the end, found ';1'", None),
         ("-c x", "taskset='-c x', column 4: expected a processor's number, found 'x'", None),
         ("0x100", "taskset: none of the processors 8 is there and allowed", "; allowed are 0-7"),
-        ("0", "taskset: none of the processors named is there and allowed", "taskset takes 0 for a mask: no processor; a list is -c 0; allowed are 0-7"),
+        (
+            "0",
+            "taskset: none of the processors named is there and allowed",
+            "taskset takes 0 for a mask: no processor; a list is -c 0; allowed are 0-7",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_refusal_in_full(text: str, what: str, hint: str | None) -> None:
     with pytest.raises(InputError) as caught:
         read_taskset(synthetic(LIKWID), text)
