@@ -4,10 +4,11 @@
 import pytest
 
 from nodewise.machine.sources import load_machine
-from nodewise.placement.facts import placement_facts
+from nodewise.placement.facts import Facts, placement_facts
 from nodewise.placement.job import Job
 from nodewise.placement.objects import numbered_objects, objects
-from nodewise.placement.resolve import Request, resolve
+from nodewise.placement.placement import Placement
+from nodewise.placement.resolve import Request, fitting_threads, resolve
 from nodewise.report.text.placements import compare_rows
 from tests.placement.whole import hold
 
@@ -71,3 +72,58 @@ def test_neighbours_that_share_a_core_share_all_that_holds_it_and_there_is_no_ca
         ][0] == ("7 of 7")
         assert rows["neighbouring threads on two sockets"] == ("0 of 7", "7 of 7")
         assert any("cache" in name for name in rows) is has_cache
+
+
+@pytest.mark.parametrize(
+    ("gomp", "most", "idle", "crowded"),
+    [
+        ("0 1", 1, 7, False),
+        ("0 0", 2, 7, True),
+        ("0-15 0", 2, 0, False),
+        ("0-13 0", 2, 1, True),
+        ("0 2 4 6 8 10 12 14", 1, 0, False),
+    ],
+)
+def test_threads_are_crowded_where_they_share_a_processor_and_a_core_has_none(
+    gomp: str, most: int, idle: int, crowded: bool
+) -> None:
+    machine = load_machine("synthetic:pack:2 l3:2 core:2 pu:2")
+    request = Request(gomp=gomp)
+    found = placement_facts(
+        machine, resolve(machine, Job(fitting_threads(machine, Job(1), request)), request).placement
+    )
+    assert (found.most_on_a_processor, found.idle_cores, found.crowded) == (most, idle, crowded)
+
+
+def _facts(places: tuple[tuple[int, ...], ...], ranks: tuple[int, ...] = ()) -> Facts:
+    """On two sockets of two caches of two cores of two hardware threads."""
+    return placement_facts(load_machine("synthetic:pack:2 l3:2 core:2 pu:2"), Placement("it", places, ranks))
+
+
+def test_how_tightly_threads_are_held_and_what_holds_them_whole() -> None:
+    found = _facts(((0,), (0, 1), (1, 2), (0, 1, 2, 3), (3, 4), (7, 8), (99,), (0, 99), (98, 99)))
+    # held whole by the machine's only node: all but those that have what is not there
+    assert found.bound == {"processor": 2, "core": 1, "wider": 6}
+    assert found.by_kind == {
+        "core": (2, 0, 0, 0, 0, 0, 0, 0),
+        "cache": (4, 0, 0, 0),
+        "numa": (6,),
+        "package": (5, 0),
+    }
+    assert found.loads == {0: 1, 99: 1}
+    assert (found.threads, found.processors, found.cores, found.idle_cores) == (9, 9, 5, 3)
+    # what may not be used is on no core
+    part = load_machine("synthetic:pack:2 l3:2 core:2 pu:2", "0,2-15")
+    assert placement_facts(part, Placement("it", ((0, 1), (2, 3)))).bound == {"wider": 1, "core": 1}
+
+
+def test_neighbours_of_a_rank_meet_in_the_nearest_that_holds_both() -> None:
+    found = _facts(((0,), (1,), (2,), (4,), (8,), (8,)))
+    assert found.neighbours == {"core": 2, "cache": 1, "package": 1, "far": 1}
+    assert found.sharing == {"core": 2, "cache": 3, "package": 4, "far": 1}
+    # the last of a rank and the first of the next are none
+    assert _facts(((0,), (1,), (2,), (4,)), (2, 2)).neighbours == {"core": 1, "package": 1}
+    # of threads that may move nothing is said where they might be nearer
+    assert _facts(((0, 1, 2), (3,))).neighbours == {} and _facts(((0, 1, 2), (4,))).neighbours == {"package": 1}
+    assert _facts(((0, 8), (1, 9))).neighbours == {} and _facts(((0, 1), (0, 1))).neighbours == {"core": 1}
+    assert _facts(((0, 1), (2, 3))).neighbours == {"cache": 1} and _facts(((0, 2), (4, 6))).neighbours == {"package": 1}

@@ -193,6 +193,8 @@ _PLACES = {
 _LISTED = {
     "65535": ("65536", 1, "a range that runs upwards, below 65536"),
     "0-1:65535": ("0-1:65536", 1, "a range that runs upwards, below 65536"),
+    "0177777": (f"0{2**64 - 1:o}", 1, "a range that runs upwards, below 65536"),
+    "0000177777": (f"01{2**64 - 1:o}", 1, "a processor's number"),
     "0xfffe-0xffff:0x2": ("1 2-1", 3, "a range that runs upwards, below 65536"),
 }
 

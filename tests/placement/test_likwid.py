@@ -14,6 +14,8 @@ from nodewise.placement.dialects.likwid import read_likwid, write_likwid
 from nodewise.placement.rendering import NotExpressibleError
 from tests.placement.likwid_answers import difference
 from tests.placement.runtimes.mpirun5 import machine_of
+from tests.placement.test_dialects import LIKWID, synthetic
+from tests.placement.whole import hold
 
 FILES = sorted((Path(__file__).parent / "recorded").glob("likwid-*.jsonl"))
 ANSWERS = {path.stem.removeprefix("likwid-"): list(map(json.loads, path.read_text().splitlines())) for path in FILES}
@@ -59,6 +61,44 @@ def test_a_range_down_to_zero_is_warned_of() -> None:
     assert read_likwid(machine, "0-1,3-2") == ([0, 1, 3, 2], [])
 
 
+#: By a machine and what of it is allowed, expressions up to each bound and beyond, of each domain and way to spread.
+TEXTS: dict[tuple[str, str | None], str] = {
+    (LIKWID, None): """
+        S1:scatter S0:scatter:3 S0:balanced:2 S1:cbalanced:3 C0:scatter M0:scatter:2 D1:balanced D:scatter:3 C:scatter:4
+        -c_3 -C_N:1 likwid-pin_-c_0-1 likwid-pin_-C_N:0_./a likwid-pin N:0-9 N:0,9-11 N:7 N:8 S0:4 S0:0-3 S0:0-4 0_1 N:0;1
+        N: N:x S Sx S2 S:scatter:0 S:scatter:1 S:scatter:8 S:scatter:9 S:balanced:8 S:balanced:9 S:cbalanced:8 S:cbalanced:9
+        S:balanced:3 S:cbalanced:5 S:cbalanced:7 N:balanced:9 E:N E:N:8 E:N:9 E:S0:9:1:1 E:N:65536 E:N:65537 E:N:1:65536:1
+        E:N:1:65537:1 E:N:1:1:65536 E:N:1:1:65537 E:N:0 E:N:1:0:1 E:N:1:1:0 E:N:1:1:1 E:S0:4:2:2:1 E:S0:2:1:1:3 E:S0:2:1:1:4
+        E:S0:2:2:2:2 E:S0:3:3:1:1 E:S0:6:2:3 E:N:2:3 E:N:2:3: E:S0:3:4:1 E:S0:3:1:4 E:S0:3:1:3 0-65535 65535-0 0-65536
+        65536-0 0,0 0,0,1,1 7-0 10-0,1 0,8 8 3-1 0-0 00-1 5-00 10-1,0 N@0-3@N S0@N S0@S1@N:0-7 S0@S:scatter S0@S:balanced
+        S0@0-7 S0@N@E:N:8 S0@e:N:8 N@S0@N S0@L:N:0-7 S0@E:N:4 L:N:0 L:S0 L:N L:x L:0 E:0 l:N:0 x y:0 s0 m e S0:0-1@S1:0@
+        0@@1 @0 0- 0-x S0:0- N:0-3@N:0-3 N:0-3@N:0-3@N:0 0,0,0,0,0 0-3,0-4 0-3,0-3 S:middle
+    """,
+    (LIKWID, "1-2,5-7"): """
+        0 0-4 0-5 S0 S1 N S:scatter S:scatter:4 S:balanced:5 S:cbalanced:4 S:cbalanced:5 S1:cbalanced:3 M:scatter L:S1:0-2
+        E:N E:N:6 E:S1:5 N:5 N:scatter S1:scatter
+    """,
+    ("pack:12 core:2 pu:1", None): """
+        S9:0 S10:0 S12:0 S11:scatter S9:scatter S1:0 S:scatter:13 S100:0 S:balanced:14 S:cbalanced:14 S:cbalanced:24
+    """,
+    ("core:3 pu:1", None): "S0 D0 C0 M0 S1 D:scatter M:balanced:2 E:D0:2 2@1@0 2@2@0@1",
+}
+
+
+def test_all_that_expressions_come_to() -> None:
+    said = []
+    for (shape, allow), texts in TEXTS.items():
+        said.append(f"# {shape} {allow or 'all'}")
+        for text in (one.replace("_", " ") for one in texts.split()):
+            try:
+                found, notes = read_likwid(synthetic(shape, allow), text)
+            except InputError as problem:
+                said.append(f"{text}: {problem.what} | {problem.hint}")
+                continue
+            said += [f"{text}: {found}", *(f"  {note}" for note in notes)]
+    hold("likwid", said)
+
+
 @pytest.mark.parametrize(
     ("machine", "numbers", "written"),
     [
@@ -67,6 +107,9 @@ def test_a_range_down_to_zero_is_warned_of() -> None:
         ("pack:1 core:2 pu:1", [0, 0], "0,0"),
         ("pack:1 core:4 pu:1", [3, 1, 2, 3, 1, 2, 3], "3,1,2"),
         ("pack:1 core:16 pu:1", [*range(16), *range(4)], "0-15"),
+        ("pack:1 core:8 pu:1", [0, 1, 2, 4, 5, 7], "0-2,4,5,7"),
+        ("pack:1 core:4 pu:1", [0, 1, 3, 2], "0,1,3,2"),
+        ("pack:1 core:4 pu:1", [0, 1, 2, 3], "0-3"),
     ],
 )
 def test_more_threads_than_processors_are_written_as_a_list_that_starts_over(machine, numbers, written) -> None:
@@ -82,7 +125,9 @@ def test_more_threads_than_processors_are_written_as_a_list_that_starts_over(mac
 
 @pytest.mark.parametrize("numbers", [[0, 0, 0, 1, 1], [0, 1, 1], [1, 0, 1, 0, 0]])
 def test_what_no_list_of_likwid_gives_is_refused(numbers) -> None:
-    with pytest.raises(NotExpressibleError, match="no more entries than the machine has processors, 2"):
+    with pytest.raises(
+        NotExpressibleError, match=r"^likwid-pin cannot .* no more entries than the machine has processors, 2, .*"
+    ):
         write_likwid(machine_of("pack:1 core:2 pu:1"), [(n,) for n in numbers])
 
 

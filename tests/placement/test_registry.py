@@ -17,9 +17,12 @@ from nodewise.placement.registry import (
     all_dialects,
     all_texts,
     binding_variables,
+    launchers,
     local_rank_variables,
+    placing,
     rank_variables,
     register,
+    variable_texts,
     writers,
 )
 from nodewise.placement.render import render
@@ -160,3 +163,109 @@ def test_what_is_not_whole_is_not_registered(dialect, message):
     with pytest.raises(InputError, match=message):
         register(dialect)
     assert dialect.name not in writers() or dialect.name == "kmp"
+
+
+def test_dialects_stand_in_the_order_of_what_they_read():
+    """Those that place threads, masks, launchers, then those that only write."""
+    register(Dialect(name="awriter", write_process=lambda machine, places: Rendering()))
+    assert " ".join(dialect.name for dialect in all_dialects()) == (
+        "gomp kmp likwid omp subset hwloc numactl taskset aprun mpich openmpi openmpi4 openmpi5 slurm awriter"
+    )
+    assert [dialect.name for dialect in launchers()] == ["aprun", "mpich", "openmpi", "openmpi4", "openmpi5", "slurm"]
+    assert set(writers()) == {dialect.name for dialect in all_dialects()}
+
+
+def test_texts_have_options_and_variables():
+    options = {name: text.option for name, text in all_texts().items()}
+    assert options["max_active_levels"] == "--max-active-levels" and options["place_threads"] == "--place-threads"
+    assert options["gomp"] == "--gomp"
+    assert {variable: text.name for variable, text in variable_texts().items()} == {
+        "GOMP_CPU_AFFINITY": "gomp",
+        "KMP_AFFINITY": "affinity",
+        "OMP_PLACES": "places",
+        "OMP_PROC_BIND": "bind",
+        "KMP_HW_SUBSET": "subset",
+        "KMP_PLACE_THREADS": "place_threads",
+    }
+    binding = {name for name, text in all_texts().items() if text.binds}
+    assert set(options) - binding == {"subset", "place_threads", "max_active_levels"}
+    assert [name for name, text in all_texts().items() if text.short] == ["likwid"] and all_texts()[
+        "likwid"
+    ].short == "-c"
+    runtimes = {name: text.runtimes for name, text in all_texts().items() if text.runtimes}
+    assert {name for name, known in runtimes.items() if known == ("intel", "llvm")} == {
+        "affinity",
+        "subset",
+        "place_threads",
+    }
+    assert {name for name, known in runtimes.items() if set(known) == set(RUNTIMES)} == {
+        "gomp",
+        "places",
+        "bind",
+        "max_active_levels",
+    }
+
+
+def test_what_says_where_threads_go():
+    assert placing({"places": "cores"}) and placing({"places": None, "gomp": "0"}) and placing({"unknown": "x"})
+    assert not placing({}) and not placing({"places": None}) and not placing({"max_active_levels": "2"})
+
+
+def test_what_dialects_can_do():
+    known = {dialect.name: dialect for dialect in all_dialects()}
+    assert {name for name, one in known.items() if one.outside} == {"gomp"}
+    assert {name for name, one in known.items() if one.replaces} == {"taskset", "hwloc"}
+    assert {name for name, one in known.items() if one.with_threads} == {"aprun"}
+    assert {name for name, one in known.items() if one.allocator} == {"slurm"}
+    assert {name: one.compatible for name, one in known.items() if one.compatible} == {"omp": ("kmp", "gomp")}
+    assert known["likwid"].pins == {"LIKWID_PIN": "likwid-pin binds threads as they are created"}
+    silences = {(s.winner, s.losers, s.runtimes) for one in known.values() for s in one.silences}
+    kmp = ("intel", "llvm")
+    assert silences == {
+        ("affinity", ("bind", "places", "gomp"), kmp),
+        ("gomp", ("bind", "places"), kmp),
+        ("places", ("gomp",), ("gnu",)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message"),
+    [
+        (Dialect(name="a-b", texts=TEXT, threads=FIRST), "its name is no identifier"),
+        (Dialect(name="new", texts=(Text("a-b", "N."),), threads=FIRST), "'a-b' is no name for a text"),
+        *(
+            (Dialect(name="new", texts=(Text(n, "N."),), threads=FIRST), f"'{n}' is no name for a text")
+            for n in ("policy", "zones", "runtime")
+        ),
+        (
+            Dialect(name="new", texts=(Text("a", "N.", "V"), Text("b", "N.", "V")), threads=FIRST),
+            "V is the variable of two of its texts",
+        ),
+        (
+            Dialect(name="new", texts=(Text("new", "N.", "KMP_AFFINITY"),), threads=FIRST),
+            "KMP_AFFINITY is the variable of kmp",
+        ),
+        (
+            Dialect(name="new", texts=TEXT, threads=FIRST, silences=(Silence("new", (), ("cray",)),)),
+            "'cray' is no OpenMP runtime: known are intel, llvm, gnu",
+        ),
+        (
+            Dialect(name="new", texts=(*TEXT, Text("newer", "N."))),
+            "new and newer must have one reader: launch, mask or threads",
+        ),
+        (
+            Dialect(name="new", texts=(*TEXT, Text("newer", "N.")), mask=lambda m, t: None),
+            "a launcher or a mask reads one text",
+        ),
+        (Dialect(name="new", threads=FIRST), "it has a reader, and no text"),
+        (Dialect(name="new"), "it neither reads nor writes"),
+        (
+            Dialect(name="new", write_process=lambda m, p: None, write_job=lambda m, p, h: None),
+            "it writes either a process or a job",
+        ),
+    ],
+)
+def test_each_reason_in_full(dialect, message):
+    with pytest.raises(InputError) as caught:
+        register(dialect)
+    assert caught.value.what.endswith(message)

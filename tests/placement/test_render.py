@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Placements written in each dialect, in full, with the reasons of those that cannot express one."""
 
+from dataclasses import replace
+
 import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.openmp.gnu_text import read_gnu_places
+from nodewise.placement.openmp.lengths import longest, overlong
 from nodewise.placement.openmp.places import read_places
 from nodewise.placement.openmp.runtimes import RUNTIMES
 from nodewise.placement.registry import writers
 from nodewise.placement.render import common_openmp, launch_rendering, place_rank_script, render
+from nodewise.placement.rendering import NotExpressibleError, Rendering
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.whole import hold
 
@@ -176,3 +180,125 @@ def test_hosts_that_are_named_are_in_the_line_or_its_files_or_a_note_says_why_no
     for name in ("a\nb", "a b", "a\tb", "\x1b[1m"):
         with pytest.raises(InputError, match="no name of a host"):
             render(dialect, machine, placement, ["alpha", name])
+
+
+CALLED = {
+    "omp": ["openmp", "omp_places", "places", "OMP_PLACES"],
+    "gomp": ["libgomp", "gnu", "GNU"],
+    "kmp": ["intel", "kmp_affinity", "affinity"],
+    "slurm": ["srun", "sbatch"],
+    "openmpi": ["mpirun", "orterun", "ompi"],
+    "mpich": ["mpiexec", "hydra"],
+    "hwloc": ["hwloc-bind"],
+    "likwid": ["likwid-pin"],
+}
+
+
+@pytest.mark.parametrize(("dialect", "name"), [(d, name) for d, names in CALLED.items() for name in names])
+def test_a_dialect_may_be_meant_by_its_tools_name(dialect: str, name: str) -> None:
+    machine = load_machine(ONE)
+    placement = resolve(machine, Job(2), Request(policy="compact")).placement
+    with pytest.raises(InputError) as caught:
+        render(name, machine, placement)
+    assert caught.value.what == f"unknown dialect: {name!r}; did you mean {dialect}?"
+    assert caught.value.hint == f"known are: {', '.join(writers())}"
+
+
+def _refused(dialect: str, nodes: int = 1, hosts: tuple[str, ...] = ()) -> tuple[str, str | None]:
+    machine = load_machine(TWO)
+    placement = resolve(machine, Job(2, 2 * nodes, nodes), Request(policy="compact")).placement
+    with pytest.raises(InputError) as caught:
+        render(dialect, machine, placement, hosts)
+    return caught.value.what, caught.value.hint
+
+
+def test_each_refusal_in_full() -> None:
+    assert _refused("omp,kmp,gomp") == ("'omp,kmp,gomp' are several dialects", "one is written at a time: --to omp")
+    name = "name one for each node"
+    assert _refused("slurm", 2, ("a",)) == ("1 host is named for 2 nodes", name)
+    assert _refused("slurm", 2, ("a", "b", "c")) == ("3 hosts are named for 2 nodes", name)
+    assert _refused("slurm", 1, ("a", "b")) == ("2 hosts are named for 1 node", name)
+    assert _refused("slurm", 2, ("a", "b c")) == (
+        "no name of a host: 'b c'",
+        "name hosts without blanks and line feeds",
+    )
+
+
+def test_what_others_hold_is_written_within_taskset() -> None:
+    machine = load_machine(TWO)
+    held = replace(machine, limits=replace(machine.limits, processors=(0, 1), cpuset=(0, 1, 2, 3)))
+    placement = resolve(machine, Job(2), Request(taskset="-c 2-3")).placement
+    assert render("numactl", held, placement).words == ("taskset", "-c", "2-3", "numactl", "--physcpubind=2-3")
+    assert render("taskset", held, placement).words == ("taskset", "-c", "2-3")
+    assert render("hwloc", held, placement).words[0] == "hwloc-bind"
+    assert launch_rendering(held, placement).words == ("taskset", "-c", "2-3")
+    whole = resolve(machine, Job(2), Request(taskset="-c 0-3")).placement
+    assert render("numactl", held, whole).words == ("taskset", "-c", "0-3", "numactl", "--physcpubind=0-3")
+    beyond = resolve(machine, Job(2), Request(taskset="-c 3-4")).placement
+    with pytest.raises(NotExpressibleError) as caught:
+        render("numactl", held, beyond)
+    assert caught.value.what == (
+        "numactl cannot express this placement: processors 3-4 are outside of what this process may use, where threads are "
+        "bound only by: gomp"
+    )
+    # GNU's runtime alone binds there
+    one = resolve(machine, Job(2), Request(gomp="3 4")).placement
+    assert launch_rendering(held, one).env == {"OMP_NUM_THREADS": "2", "GOMP_CPU_AFFINITY": "3,4"}
+
+
+def _ranks(dialect: str, asked: dict[str, str], job: Job = Job(2, 2), runtime: str = "") -> Rendering:  # noqa: B008
+    machine = load_machine(TWO)
+    request = Request(**asked)
+    return render(dialect, machine, resolve(machine, job, request).placement, runtime=runtime)
+
+
+def test_a_launcher_has_the_threads_of_its_ranks_in_variables_or_a_script() -> None:
+    count = {"OMP_NUM_THREADS": "2"}
+    spread = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"}
+    # threads that float need none
+    assert dict(_ranks("mpich", {"policy": "os"}).env) == count
+    assert dict(_ranks("mpich", {"places": "cores", "bind": "spread"}).env) == count | spread
+    primary = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "primary"}
+    assert dict(_ranks("mpich", {"places": "cores", "bind": "primary"}).env) == count | primary
+    whole = _ranks("mpich", {"policy": "scatter"}, Job(3, 2))
+    assert whole.files.keys() == {"place-rank.sh"} and whole.words[-1] == "./place-rank.sh"
+    assert whole.notes[-1] == (
+        "no single OpenMP setting places the threads of all ranks: each is started through place-rank.sh"
+    )
+
+
+def test_what_inner_teams_have_is_written_by_one_dialect_alone() -> None:
+    asked = {"places": "cores", "bind": "spread,close"}
+    machine = load_machine(TWO)
+    placement = resolve(machine, Job(2), Request(**asked)).placement
+    assert render("kmp", machine, placement).notes[-1] == (
+        "what OMP_PROC_BIND says of inner teams is written by --to omp alone"
+    )
+    assert render("omp", machine, placement).env["OMP_PROC_BIND"] == "spread,close"
+    assert render("omp", machine, placement).notes == ()
+    nested = resolve(machine, Job(4), Request(places="cores", bind="spread,close").nested((2, 2))).placement
+    assert render("omp", machine, nested).env["OMP_NUM_THREADS"] == "2,2"
+    for dialect in ("gomp", "kmp", "aprun"):
+        with pytest.raises(
+            NotExpressibleError, match="it places the threads of one team, and these are of teams within teams"
+        ):
+            render(dialect, machine, nested)
+    # a mask holds all of them
+    whole = resolve(machine, Job(4), Request(policy="os").nested((2, 2))).placement
+    assert render("taskset", machine, whole).words == ("taskset", "-c", "0-15")
+    ranks = resolve(machine, Job(4, 2), Request(places="cores", bind="spread,close").nested((2, 2))).placement
+    written = render("mpich", machine, ranks)
+    assert written.files and "OMP_MAX_ACTIVE_LEVELS" in written.files["place-rank.sh"]
+    floating = resolve(machine, Job(4, 2), Request(policy="os").nested((2, 2))).placement
+    assert dict(render("mpich", machine, floating).env) == {"OMP_NUM_THREADS": "2,2", "OMP_MAX_ACTIVE_LEVELS": "2"}
+
+
+def test_values_that_intels_runtime_cuts_off_are_told_of() -> None:
+    """A value of 4096 characters with its name and the sign between is read whole."""
+    most = {"OMP_PLACES": 4085, "OMP_PROC_BIND": 4082, "KMP_AFFINITY": 4083, "KMP_HW_SUBSET": 4082}
+    for name, length in most.items():
+        assert longest(name) == length and overlong({name: "x" * length}) == []
+        assert overlong({name: "x" * (length + 1)}) == [
+            f"{name} is {length + 1} characters long, of which Intel's runtime reads the first {length}"
+        ]
+    assert longest("GOMP_CPU_AFFINITY") is None and overlong({"GOMP_CPU_AFFINITY": "x" * 9999}) == []

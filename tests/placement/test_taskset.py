@@ -92,3 +92,82 @@ def test_where_the_cpuset_is_not_known_or_all_is_said_to_be_allowed_it_does_not(
         assert place(machine=machine, threads=1, taskset="-c 1-4").zones == ((1,),)
         with pytest.raises(InputError, match="allowed"):
             place(machine=machine, taskset="-c 2-4")
+
+
+KNOWN = "known are: -a, -c, and a list behind -c"
+NEXT = "-c has no value of its own, the list is the next word: --taskset '-c 0-3'"
+MASK = "expected a mask of hexadecimal digits, or -c and a list"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("-p 3", "taskset has no option -p that places a program", KNOWN),
+        ("-cp 3", "taskset has no option -cp that places a program", KNOWN),
+        ("--pid 3", "taskset has no option --pid that places a program", KNOWN),
+        ("--cpux 3", "taskset has no option --cpux that places a program", KNOWN),
+        ("-c", "taskset: there is no list behind -c", "write both as one text: --taskset '-c 0-3'"),
+        ("-c0", f"taskset='-c0', column 1: {MASK}", NEXT),
+        ("x", f"taskset='x', column 1: {MASK}", "a list of processors is written as for taskset: --taskset '-c 0-3'"),
+        (
+            "0-3,5",
+            f"taskset='0-3,5', column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3,5'",
+        ),
+        (
+            "-a 0-3",
+            f"taskset='0-3', column 4: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "g" * 60,
+            f"taskset={'g' * 60!r}, column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "g" * 61,
+            f"taskset={'g' * 60 + '…'!r}, column 1: {MASK}",
+            "a list of processors is written as for taskset: --taskset '-c 0-3'",
+        ),
+        (
+            "-c 3-1",
+            "taskset='-c 3-1', column 4: expected a range that runs upwards, over at most 65536 numbers, found '3-1'",
+            None,
+        ),
+        ("-c 0;1", "taskset='-c 0;1', column 5: expected ',', '-' or the end, found ';1'", None),
+        ("-c x", "taskset='-c x', column 4: expected a processor's number, found 'x'", None),
+        ("0x100", "taskset: none of the processors 8 is there and allowed", "; allowed are 0-7"),
+        (
+            "0",
+            "taskset: none of the processors named is there and allowed",
+            "taskset takes 0 for a mask: no processor; a list is -c 0; allowed are 0-7",
+        ),
+    ],
+)
+def test_each_refusal_in_full(text: str, what: str, hint: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        read_taskset(synthetic(LIKWID), text)
+    assert (caught.value.what, (caught.value.hint or "").lstrip("; ") or None) == (what, hint and hint.lstrip("; "))
+
+
+def test_a_mask_is_of_at_most_as_many_digits_as_there_may_be_processors() -> None:
+    machine = synthetic(LIKWID)
+    assert read_taskset(machine, "0x" + "0" * 16383 + "3")[0] == (0, 1)
+    with pytest.raises(InputError, match="expected a mask"):
+        read_taskset(machine, "0x" + "0" * 16384 + "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "processors"),
+    [
+        ("-c 0,2-5:3", (0, 2, 5)),
+        ("taskset -c 1 ./a -c 2", (1,)),
+        ("taskset -c 1 -- ./a", (1,)),
+        ("taskset 0x3 ./a 0x1", (0, 1)),
+        ("0x3", (0, 1)),
+        ("0xA5", (0, 2, 5, 7)),
+        ("--cpu-list --all-tasks 3", (3,)),
+    ],
+)
+def test_what_is_read_without_a_note(text: str, processors: tuple[int, ...]) -> None:
+    assert read_taskset(synthetic(LIKWID), text) == (processors, [], ())

@@ -139,10 +139,10 @@ def _memory(machine: Machine, processors: set[int], policy: str, strict: bool) -
 def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[str]) -> set[int]:
     """The processors of a mask, or of objects, each part of which is looked for within every object of the part before."""
     scanner.skip_space()
-    match = re.compile(r"(0x[0-9a-fA-F]*(,(0x)?[0-9a-fA-F]*)*|0xf\.\.\.f)").match(scanner.text, scanner.at)
+    match = re.compile(r"(0xf\.\.\.f|0x[0-9a-fA-F]*)(,(0x)?[0-9a-fA-F]*)*").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
-        return _mask(match[0])
+        return _mask(match[0], machine)
     places = [_known(machine)]
     while True:
         start = scanner.at
@@ -175,12 +175,15 @@ def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[
         scanner.at += 1
 
 
-def _mask(text: str) -> set[int]:
-    """A set in hexadecimal, in groups of 32 bits parted by commas, of which empty ones are zero."""
+def _mask(text: str, machine: Machine) -> set[int]:
+    """A set in hexadecimal, in groups of 32 bits parted by commas, of which empty ones are zero; behind `0xf...f` with all above them."""
+    groups = text.split(",")
+    endless = groups[0] == "0xf...f"
     value = 0
-    for group in text.split(","):
+    for group in groups[endless:]:
         value = value << 32 | int(group.removeprefix("0x") or "0", 16)
-    return {p for p in range(value.bit_length()) if value >> p & 1}
+    above = {p for p in machine.pus if p >= 32 * (len(groups) - 1)} if endless else set[int]()
+    return above | {p for p in range(value.bit_length()) if value >> p & 1}
 
 
 def _known(machine: Machine) -> set[int]:

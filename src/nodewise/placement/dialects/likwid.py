@@ -77,7 +77,11 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
             f"{len(machine.pus)}: likwid-pin may crash"
         )
     twice = len(found) - len(set(found))
-    return found, [*notes, f"{twice} entries name a processor that another entry names too"] if twice else notes
+    if twice:
+        notes.append(
+            f"{twice} {'entry names' if twice == 1 else 'entries name'} a processor that another entry names too"
+        )
+    return found, notes
 
 
 def _allowed(machine: Machine) -> str:

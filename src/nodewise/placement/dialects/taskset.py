@@ -74,11 +74,8 @@ def _mask(machine: Machine, text: str, start: int) -> Mask:
         )
     digits = match[2].replace(",", "")
     found = {i for i, bit in enumerate(reversed(bin(int(digits, 16))[2:])) if bit == "1"}
-    notes_on_mask = (
-        []
-        if match[1]
-        else [f"taskset takes {text} for a mask: processors {format_processors(found)}; a list is -c {text}"]
-    )
+    meant = f"processors {format_processors(found)}" if found else "no processor"
+    notes_on_mask = [] if match[1] else [f"taskset takes {text} for a mask: {meant}; a list is -c {text}"]
     try:
         used, notes = permitted_anew(machine, found, "taskset")
     except InputError as problem:

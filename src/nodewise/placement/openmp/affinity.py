@@ -267,7 +267,7 @@ def float_levels(layers: Layers, granularity: str | int | None) -> tuple[int, st
         asked = "core"
     real = layers.equivalent(asked)
     if real is None:
-        real = next(k for k in map(layers.equivalent, ("core", "thread", "socket")) if k is not None)
+        real = layers.equivalent("core") or "thread"
         notes.append(f"this machine has no layer {asked}: {real} is used")
         asked = real
     return layers.depth - 1 - layers.kinds.index(real), asked, notes
@@ -335,7 +335,7 @@ def _balanced_is_fine(layers: Layers, name: str) -> bool:
     if name == "core":
         return layers.ratio(thread, core) <= 1
     if name == "socket":
-        return (layers.ratio(core, socket) if socket >= 0 else layers.counts[core]) <= 1
+        return layers.ratio(core, socket) <= 1
     return name == "thread"
 
 
@@ -344,7 +344,7 @@ def _sorting(layers: Layers, affinity: Affinity) -> tuple[int, int]:
     depth = layers.depth
     per_core = layers.ratio(layers.level("thread"), layers.level("core"))
     if affinity.type in ("logical", "physical"):
-        permute = 1 if affinity.type == "physical" and per_core > 1 and depth > 1 else 0
+        permute = 1 if affinity.type == "physical" and per_core > 1 else 0
         return permute, first_place(layers, affinity) % len(layers.rows)
     if affinity.type == "scatter":
         return (0 if affinity.permute >= depth else depth - 1 - affinity.permute), affinity.offset

@@ -196,10 +196,6 @@ def _unmasked(machine: Machine, request: Request) -> int | None:
 
 
 def _usable(machine: Machine, request: Request) -> int | None:
-    with suppress(InputError):
-        if read_affinity(request.texts.get("affinity", ""), request.runtime).type == "disabled":
-            # no subset is read
-            return None
     subset = _subset(request)
     layers = _part(machine, request, subset, respect=True)[0]
     usable = None if subset is None else len(layers.rows)

@@ -207,7 +207,7 @@ def _too_many(layers: Layers, levels: dict[int, list[Item]], numbers: dict[int, 
     for level, asked in levels.items():
         for item in asked:
             counted = zip(numbers[level], layers.rows, strict=True)
-            most = max((number for number, row in counted if layers.is_of(row, item.cores)), default=-1) + 1
+            most = max(number for number, row in counted if layers.is_of(row, item.cores)) + 1
             if item.count is not None and item.count + item.offset > most:
                 notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
     return notes
