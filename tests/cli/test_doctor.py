@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`nodewise doctor` on this machine, and on one where nothing is installed."""
 
+import io
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from nodewise.api.doctor import MISSING, OFF, WORKS, diagnose
+import pytest
+
+from nodewise.api.doctor import MISSING, OFF, WORKS, Diagnosis, Part, diagnose
+from nodewise.cli.commands.doctor import command
+from nodewise.cli.masked_terminal import masked_terminal
 from tests.started import started
 
 
@@ -21,6 +28,24 @@ def test_programs_that_are_missing_have_their_package(tmp_path: Path) -> None:
     assert parts["perf"].state == MISSING and "linux-perf" in parts["perf"].remedy
     assert all(bool(part.remedy) == (part.state != WORKS) and part.found for part in parts.values())
     assert {part.state for part in parts.values()} <= {WORKS, MISSING, OFF}
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_tried_is_drawn_over(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def diagnosis(on_part: Callable[[str], None]) -> Diagnosis:
+        on_part("crun")
+        return Diagnosis((Part("g++", "vec", WORKS, "/usr/bin/g++", ""),))
+
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("nodewise.api.doctor.diagnose", diagnosis)
+    with masked_terminal(["doctor"]):
+        command.main([], standalone_mode=False)
+    assert terminal.getvalue() == "\r\x1b[Ktrying crun …\r\x1b[K"
 
 
 def test_it_says_what_works(tmp_path: Path) -> None:

@@ -217,6 +217,11 @@ def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise
         (("list", "--baseline", "x"), "would do nothing"),
         (("run", "--baseline", "nowhere"), "holds none of these commands"),
         (("run", "--any-machine"), "--any-machine would do nothing"),
+        (
+            ("run", "--fail-if-slower", "3%"),
+            "--fail-if-slower would do nothing: it is for the comparison with a --baseline",
+        ),
+        (("run", "--undecided", "fail"), "--undecided would do nothing"),
         (("run", "--file", "none.toml"), "cannot read none.toml"),
     ],
 )

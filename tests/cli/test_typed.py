@@ -8,7 +8,7 @@ import pytest
 
 import nodewise
 from nodewise.cli.commands.run import command as run_command
-from nodewise.cli.typed import options_left_out
+from nodewise.cli.typed import options_left_out, unfilled
 from nodewise.records.experiment import read_experiment
 
 from .conftest import Command
@@ -50,6 +50,22 @@ def test_an_option_after_the_program_is_a_note_and_the_programs_own(nodewise_her
 def test_a_typo_in_axes_is_found_before_anything_runs(nodewise_here: Command, axes: str, what: str) -> None:
     done = nodewise_here("tune", "--axes", axes, "--", "no-such-program-at-all")
     assert done.returncode == 2 and what in done.stderr and "no-such-program" not in done.stderr
+
+
+def test_what_nothing_fills_in_is_named(nodewise_here: Command) -> None:
+    assert (
+        unfilled(("./app", "{n}", "{m}"), ["n"], "-P {}=1,2")
+        == "nothing fills {m}, and ./app is given it as it is: -P m=1,2"
+    )
+    for command in (("./app", "{n}"), ("sh", "-c", "f() { true; }"), ("./app", "{}", "{1}", "a{b}")):
+        assert unfilled(command, ["n"], "-P {}=1,2") == ""
+    for words in (["run", "-r", "1", "--", "echo", "{n}"], ["compare", "-r", "1", "echo {n}", "echo"]):
+        assert "note: nothing fills {n}, and echo is given it as it is: " in nodewise_here(*words).stderr
+    for words in (
+        ["compare", "-r", "1", "-P", "n=1,2", "echo {n}"],
+        ["scale", "--counts", "1,2", "--", "false", "{threads}"],
+    ):
+        assert "nothing fills" not in nodewise_here(*words).stderr
 
 
 def test_a_dry_run_answers_with_a_small_budget_too(nodewise_here: Command) -> None:

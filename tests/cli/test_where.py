@@ -50,6 +50,12 @@ def bound(*processors):
     return {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{p}}}" for p in processors)}
 
 
+def test_a_picture_that_cannot_be_written_is_known_before_the_program_runs(tmp_path):
+    done = where("--svg", str(tmp_path / "none/seen.svg"), "--", "touch", str(tmp_path / "ran"))
+    assert done.returncode == 2 and "--svg: no such directory: " in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @needs_two
 def test_threads_where_they_were_asked_to_be(team, tmp_path):
     done = where("--json", "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))

@@ -99,6 +99,7 @@ def test_any_line_of_sysfs_is_a_link_or_none(text: str) -> None:
         (["4X"], "4X is no link: the rate is missing"),
         (["3X", "QDR"], "no such width: 3X; did you mean 2X?"),
         (["16x", "qdr"], "no such width: 16X; did you mean 12X?"),
+        (["4Y", "QDR"], "no such width: 4Y; did you mean 4X?"),
         (["4X", "QRD"], "no such rate: QRD; did you mean QDR?"),
         (["4X", "zzz"], "no such rate: ZZZ; did you mean "),
         (["4", "QDR"], "4 is neither a width nor a rate; did you mean 4X?"),

@@ -66,6 +66,11 @@ def test_each_task_of_an_array_is_an_experiment_of_its_own(here: Path) -> None:
         # what follows -- is the program's
         assert " ".join(question["command"]) == "./program --out"
     assert nodewise(here, "submit", "run", "--out", "kept", "--", "true").returncode == 2
+    for words, said in (
+        ((), "no experiment is named that"),
+        (("tun", "--", "true"), "tun does not become a job; did you mean tune?"),
+    ):
+        assert said in nodewise(here, "submit", *words).stderr
 
 
 def test_a_suite_is_an_array_by_on_slurm_and_by_submit(here: Path) -> None:
@@ -97,9 +102,9 @@ def test_what_is_in_a_folder_goes_on_as_a_job(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        ([], "nothing is no experiment"),
-        (["place", "compact"], "place compact is no experiment"),
-        (["suite", "list"], "suite list is no experiment"),
+        ([], "no experiment is named that becomes a job"),
+        (["place", "compact"], "place does not become a job"),
+        (["suite", "list"], "suite list does not become a job"),
         (["tune", "--budgte", "3s", "--", "true"], "--budgte"),
         (["tune", "--submit", "--", "true"], "--submit of tune cannot be a job's"),
         (["compare", "--resume", "x", "true", "true"], "--resume of compare cannot be a job's"),

@@ -15,6 +15,7 @@ from nodewise.records import experiment
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Writer, inherited_facts, is_measured, is_own, read_experiment
 from nodewise.records.sample_lines import Neighbour, Plan
+from nodewise.records.secret_file import Revealed
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.sample import Sample
@@ -300,6 +301,10 @@ def test_a_later_schema_names_itself_and_another_folder_does_not(tmp_path: Path)
         read_experiment(tmp_path)
     with pytest.raises(InputError, match="no such directory"):
         read_experiment(tmp_path / "none")
+    file = tmp_path / "question.json"
+    for through in (None, Revealed(file)):
+        with pytest.raises(InputError, match=r"question\.json is a file"):
+            read_experiment(file, through=through)
     with pytest.raises(InputError, match=r"no question\.json"):
         Writer(tmp_path / "none", None)
 

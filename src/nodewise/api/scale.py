@@ -18,6 +18,7 @@ from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.experiments import scale as scaler
 from nodewise.experiments.contenders import parse_values
 from nodewise.experiments.progress import Note, Progress
@@ -100,8 +101,8 @@ def prepare_scale(
         )
     if blocks < FEWEST_BLOCKS:
         raise InputError(f"{blocks} blocks say nothing", f"give --blocks {FEWEST_BLOCKS} or more")
-    if not (math.isfinite(times) and times > 0):
-        raise InputError(f"--times {times:g} is no number above zero", "a job of 1000 steps is --times 1000 of one")
+    _check_times(times, by)
+    _check_filled(words)
     command = (*run.start, *resolve_command(words))
     ranked = read_ranked(command)
     over = over or ("ranks" if ranked is not None else "threads")
@@ -214,6 +215,23 @@ def _counts(given: Counts, name: str) -> tuple[int, ...]:
             raise InputError(f"{name}: {text!r} {wrong} {_MOST}", f"write it such as {name} 1,2,4,8 or 1..64*2")
         numbers.append(int(text))
     return tuple(sorted(set(numbers)))
+
+
+def _check_times(times: float, by: str | None) -> None:
+    if not (math.isfinite(times) and times > 0):
+        raise InputError(f"--times {times:g} is no number above zero", "a job of 1000 steps is --times 1000 of one")
+    if times != 1 and by is None:
+        raise InputError(
+            "--times would do nothing", "it is for --by, the time of day by which so many times the command end"
+        )
+
+
+def _check_filled(words: Sequence[str]) -> None:
+    for word in words:
+        if (found := re.fullmatch(r".*\{(\w+)\}.*", word)) and found[1] not in OVER and (near := meant(found[1], OVER)):
+            raise InputError(
+                f"nothing fills {{{found[1]}}} in {word!r}{near}", "{threads}, {ranks} or {nodes} stands for the number"
+            )
 
 
 def _until(by: str, now: datetime) -> float:

@@ -9,7 +9,7 @@ import re
 import stat
 import struct
 import termios
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import click
@@ -55,6 +55,19 @@ def options_left_out(params: Sequence[click.Parameter], typed: Sequence[str], co
         return ""
     given = f"{', '.join(found)} {'was' if len(found) == 1 else 'were'} handed to {command[0]}"
     return f"{given}; nodewise's options stand before the program (with -- before it this is not said)"
+
+
+def unfilled(command: Sequence[str], filled: Collection[str], remedy: str) -> str:
+    """A sentence where a word of a command has the form of what nodewise fills in, `{n}`, and is none of `filled`; else empty.
+
+    `remedy` says what fills it, `{}` in it being the name.
+    """
+    names = [m[1] for word in command[1:] if (m := re.fullmatch(r"\{([A-Za-z_]\w*)\}", word)) and m[1] not in filled]
+    return (
+        f"nothing fills {{{names[0]}}}, and {command[0]} is given it as it is: {remedy.format(names[0])}"
+        if names
+        else ""
+    )
 
 
 def is_program(word: str) -> bool:

@@ -56,8 +56,9 @@ def too_small(run_s: float, spent_s: float) -> InputError:
     """The budget has not the fewest runs of `run_s` seconds, where `spent_s` were gone before the first one."""
     runs_s = run_s * FEWEST_RUNS * WITH_START
     enough = min(spent_s + runs_s, runs_s / (1 - MOST_STARTING))
+    gone = f", and {format_seconds(spent_s)} were gone before the first of them" if enough > 1.2 * runs_s else ""
     return InputError(
-        f"the budget is too small: one run takes {format_seconds(run_s)}, a verdict needs {FEWEST_RUNS} runs",
+        f"the budget is too small: one run takes {format_seconds(run_s)}, a verdict needs {FEWEST_RUNS} runs{gone}",
         f"give --budget {whole_duration(enough)} or more, or a smaller input",
     )
 

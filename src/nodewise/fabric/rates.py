@@ -163,6 +163,10 @@ def _rate(word: str) -> str:
         number = int(word)
         near = min(WIDTHS, key=lambda w: (abs(w - number), w))
         raise InputError(f"{word} is neither a width nor a rate; did you mean {near}X?", "write a link such as 4X QDR")
+    if wide := re.fullmatch(r"(\d{1,4})[A-Z]", word):
+        raise InputError(
+            f"no such width: {word}; did you mean {wide[1]}X?", f"widths are {', '.join(f'{w}X' for w in WIDTHS)}"
+        )
     shown = meant(word, RATES) or f"; did you mean {_nearest(word)}?"
     raise InputError(f"no such rate: {word[:40]}{shown}", f"rates are {', '.join(RATES)}")
 

@@ -406,9 +406,9 @@ def read_question(path: Path, through: Through | None = None) -> dict[str, Any]:
 
 def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any], list[str]]:
     """The question, and what of it is damaged and was left out."""
-    hint = "name the directory in which a tune or compare left its report"
+    hint = "name the directory of an experiment, in which its report is"
     if not path.is_dir():
-        raise InputError(f"no such directory: {path}", hint)
+        raise InputError(f"{path} is a file" if path.exists() else f"no such directory: {path}", hint)
     file = path / "question.json"
     try:
         question = parse_json(read_bounded(file))

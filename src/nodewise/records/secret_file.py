@@ -81,7 +81,7 @@ def _read(path: Path) -> dict[str, list[str]]:
         if not isinstance(data, dict) or data.get("nodewise_secrets") != SCHEMA:
             raise ShapeError("nodewise_secrets", f"it is not {SCHEMA}")
         values: dict[str, list[str]] = fit(data.get("values"), Mapping[str, list[str]], "values")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as problem:
         raise InputError(

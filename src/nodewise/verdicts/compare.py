@@ -268,7 +268,7 @@ _ALIKE = {
     "medians": "have medians that alone would give another ratio; it is that of runs of the same block, which what changed between "
     "blocks does not touch",
 }
-_MORE = {"runs": "more --runs would decide it", "budget": "`--resume {0} --budget …` goes on with it"}
+_MORE = {"runs": "more runs would decide it", "budget": "`--resume {0} --budget …` goes on with it"}
 _MORE |= dict.fromkeys(("interrupted", "cut off"), "`--resume {0}` goes on with it")
 
 
@@ -305,7 +305,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
         return notes
     cpu, wall = row.medians.get("cpu_s"), own_wall(experiment, row.name, row.medians)
     if row.disturbed > 0.2 * made:
-        text = f"{row.disturbed} of {_runs(made)} were disturbed; `nodewise quiet` says by what"
+        text = f"{row.disturbed} of {_runs(made)} {'was' if row.disturbed == 1 else 'were'} disturbed; `nodewise quiet` says by what"
         notes.append(("disturbed", text))
     elif cpu is not None and wall is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
         text = f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "

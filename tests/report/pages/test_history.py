@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of history, in a browser."""
 
+import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,23 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.add([entry(1, 1.0, "sleep 1")])
         (folder / "page.html").write_text(history_page(trends_of(store)))
     return folder / "page.html"
+
+
+def test_a_trend_of_seconds_is_drawn_with_its_times(browser: Browser, tmp_path: Path) -> None:
+    began = entry(1, 1.0).at
+    with Store(str(tmp_path / "h.sqlite")) as store:
+        store.add(replace(entry(i, 1.0 + i / 100), at=began + second) for i, second in enumerate((0.5, 4, 9.25, 21)))
+        (tmp_path / "page.html").write_text(history_page(trends_of(store)))
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_function("document.querySelectorAll('.figure svg').length == 1")
+    texts = page.evaluate("[...document.querySelectorAll('.figure svg text')].map(t => t.textContent)")
+    page.close()
+    assert wrong == []
+    times = [text for text in texts if re.fullmatch(r"\d\d:\d\d:\d\d", text)]
+    assert 4 <= len(times) <= 6 and all(int(b[-2:]) - int(a[-2:]) in (5, -55) for a, b in pairwise(times))
 
 
 def test_nothing_is_outside_and_every_trend_is_drawn(browser: Browser, page_file: Path) -> None:

@@ -36,6 +36,7 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import run_options, same_output_options
+from nodewise.cli.typed import unfilled
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -314,6 +315,9 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
     else:
         _check_quoted(commands, run.options.cwd is not None)
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
+    for text in commands:
+        if literal := unfilled(text.split(), parse_parameters(parameters), "-P {}=1,2,4 would"):
+            print(f"note: {literal}", file=sys.stderr)
     check_enough(len(commands) * max(1, len(run.isolation)), bool(given["baseline"] or parameters))
     contenders = make_contenders(
         commands,

@@ -12,6 +12,7 @@ import click
 
 from nodewise.cli.help import Command
 from nodewise.cli.kinds import json_option
+from nodewise.cli.masked_terminal import redrawn
 
 SECTION = "Understand"
 
@@ -33,8 +34,9 @@ def command(as_json: bool) -> None:
 
     # a guest that is emulated takes seconds to start, and a runtime that hangs is waited for
     shown = "" if not sys.stderr.isatty() else "\r\x1b[Ktrying {} …"
-    found = diagnose(on_part=lambda name: print(shown.format(name), end="", file=sys.stderr, flush=True))
-    print("\r\x1b[K" if shown else "", end="", file=sys.stderr)
+    terminal = redrawn(sys.stderr)
+    found = diagnose(on_part=lambda name: print(shown.format(name), end="", file=terminal, flush=True))
+    print("\r\x1b[K" if shown else "", end="", file=terminal, flush=True)
     if as_json:
         from nodewise.verdicts.encoding import encode
 

@@ -92,9 +92,13 @@ def _print(machine: Machine) -> None:
     if machine.live:
         print(f"clock      {f'{p.frequency_hz / 1e9:.2f} GHz' if p.frequency_hz else unknown}")
         print(f"governor   {p.governor or unknown}" + (f" ({p.driver})" if p.driver else ""))
-        print(f"kernel     {machine.kernel}" + (f" under {machine.hypervisor}" if machine.hypervisor else ""))
+        under = "a hypervisor that gives no name" if machine.hypervisor == "unnamed" else machine.hypervisor
+        print(f"kernel     {machine.kernel}" + (f" under {under}" if under else ""))
         pools = [pool for pool in huge_page_pools() if pool.node is None]
-        reserved = "".join(f", {format_bytes(p.page_bytes)}: {p.free} of {p.total} reserved ones free" for p in pools)
+        reserved = "".join(
+            f", {format_bytes(p.page_bytes)}: {f'{p.free} of {p.total} reserved ones free' if p.total else 'none reserved'}"
+            for p in pools
+        )
         print(f"huge pages transparent: {machine.transparent_huge_pages or unknown}{reserved}")
     for kind in machine.kinds if len(machine.kinds) > 1 else ():
         print(f"{kind.name:<10} cores on processors {format_processors(kind.pus)}")

@@ -17,7 +17,7 @@ from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
-from nodewise.cli.typed import options_left_out
+from nodewise.cli.typed import options_left_out, unfilled
 from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def command(
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
     if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
+    if literal := unfilled(split_variables(command_words)[1], (), "`nodewise compare -P {}=1,2,4` fills it"):
+        print(f"note: {literal}", file=sys.stderr)
     single = prepare_run(
         command_words,
         run,

@@ -24,7 +24,7 @@ from nodewise.cli.kinds import (
     seed_option,
 )
 from nodewise.cli.options import run_options
-from nodewise.cli.typed import options_left_out
+from nodewise.cli.typed import options_left_out, unfilled
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
@@ -131,6 +131,10 @@ def command(
         raise InputError("there is no command to scale", "name it: nodewise scale -- ./app")
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
+    if literal := unfilled(
+        command_words, ("threads", "ranks", "nodes"), "{{threads}}, {{ranks}} or {{nodes}} would stand for the number"
+    ):
+        print(f"note: {literal}", file=sys.stderr)
     scaling = prepare_scale(
         command_words,
         run,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.cli.experiments import place_for, place_for_command, result_place
 from nodewise.cli.help import JOB, OUTPUT, Command, option
 from nodewise.cli.job_options import array_option, without
@@ -96,8 +97,10 @@ def _submit(context: click.Context, words: Sequence[str], sbatch: str, tasks: Ar
     from nodewise.cli.main import nodewise_command
 
     if not words or words[0] not in _JOBS or (words[0] == "suite" and words[1:2] != ("run",)):
+        named = " ".join(words[: 2 if words and words[0] == "suite" else 1])
+        near = meant(words[0], _JOBS) if words and words[0] not in _JOBS else ""
         raise InputError(
-            f"{' '.join(words[:2]) or 'nothing'} is no experiment that becomes a job",
+            f"{named} does not become a job{near}" if named else "no experiment is named that becomes a job",
             f"these do: {', '.join(name if name != 'suite' else 'suite run' for name in _JOBS)}: nodewise submit tune -- ./app",
         )
     name = words[0]

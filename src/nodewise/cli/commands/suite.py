@@ -162,8 +162,9 @@ def command(
         )
         _show_file(suite, cases, action, as_json)
         return ExitCode.WELL
-    if any_machine:
-        refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
+    if not baseline:
+        alone = ("any_machine", "fail_if_slower", "undecided")
+        refuse_ignored(context, "it is for the comparison with a --baseline", alone)
     if resume is not None:
         refuse_ignored(context, "--resume says where the suite is", ("out",))
         if not resume.is_dir():

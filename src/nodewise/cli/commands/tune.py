@@ -28,7 +28,7 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import parse_pair, run_options, same_output_options
-from nodewise.cli.typed import options_left_out
+from nodewise.cli.typed import options_left_out, unfilled
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -209,6 +209,8 @@ def command(
         refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
     if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
+    if literal := unfilled(split_variables(command_words)[1], parse_parameters(parameter), "-P {}=1,2,4 would"):
+        print(f"note: {literal}", file=sys.stderr)
     tuning = prepare_tune(
         command_words,
         run,

@@ -96,7 +96,7 @@ def command(
     """
     from nodewise.api.where import observer_of, prepare_where, watch_for
     from nodewise.base.files import write_whole
-    from nodewise.cli.experiments import print_note
+    from nodewise.cli.experiments import check_target, print_note
     from nodewise.report.drawings.where import where_svg
     from nodewise.report.text.where import where_table
     from nodewise.verdicts.encoding import encode
@@ -104,6 +104,8 @@ def command(
 
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
+    if svg is not None:
+        check_target(svg, "--svg")
     if pid is None:
         refuse_ignored(context, "COMMAND is watched until it ends", ("seconds",))
     else:

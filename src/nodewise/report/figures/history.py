@@ -79,7 +79,10 @@ def _ticks(points: Sequence[TrendPoint]) -> dict[str, Any]:
     first, last = (datetime.fromisoformat(p.at).timestamp() for p in (points[0], points[-1]))
     if last - first > _SHORT_S:
         return {"tickCount": 6}
-    return {"tickCount": {"interval": "second", "step": max(1, math.ceil((last - first) / 5))}, "format": "%H:%M:%S"}
+    step = max(1, math.ceil((last - first) / 5))
+    # an interval of Vega's by seconds is one that it does not know, and nothing is drawn
+    whole = range(math.ceil(first / step) * step, math.floor(last) + 1, step)
+    return {"values": [1000 * second for second in whole] or [1000 * first], "format": "%H:%M:%S"}
 
 
 def _under(trend: Trend) -> Sequence[str]:

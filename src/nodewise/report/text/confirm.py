@@ -16,9 +16,10 @@ def confirm_text(stored: Stored[ConfirmVerdict], width: int) -> str:
     lines = [f"promised  {verdict.promise.sentence} ({verdict.promise.taken_at})"]
     for name, row in zip(("baseline", "setting"), verdict.comparison.contenders, strict=True):
         if row.runs or row.error:
-            lines.append(f"{name:<9} {metric_line(verdict.comparison, row)}")
+            lines.append(f"{name:<9} {metric_line(verdict.comparison, row).removeprefix(f'{name}: ')}")
     if verdict.again is not None:
-        lines.append(f"now       {verdict.again.sentence} (95% interval)")
+        level = "" if verdict.again.low is None else " (95% interval)"
+        lines.append(f"now       {verdict.again.sentence}{level}")
     lines.append(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))
     lines.append(f"after     {verdict.runs} runs, {format_seconds(verdict.seconds_spent)}")
     lines += [f"differs   {text}" for text in verdict.differences]

@@ -109,7 +109,7 @@ def _memory(process: SeenProcess) -> list[str]:
 
 
 def _verdict(seen: Observation, agreed: Agreement) -> str:
-    taken = f"{seen.samples} samples in {format_seconds(seen.seconds)}"
+    taken = f"{seen.samples} sample{'s' * (seen.samples != 1)} in {format_seconds(seen.seconds)}"
     if not seen.working:
         return f"Nothing ran long enough to be seen ({taken})."
     if agreed.agrees is None:
