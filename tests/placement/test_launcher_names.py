@@ -299,6 +299,10 @@ _MPIRUN_STARTER = (
         "prterun": {"PRTE_MCA_hwloc_default_binding_policy": "none"},
     },
 )
+_APRUN = (
+    "-a -cc -d -D -e -F -j -L -m -N -p -P -r -R -S -sl -sn -t --cpu-binding --depth --environment-override --access-mode "
+    "--cpus-per-cu --node-list --memory-per-pe --pes-per-node --pes-per-numa-node --specialized-cpus --cpu-time-limit"
+)
 #: By dialect the names of its programs, the options of the number of ranks, those with values, and what unbinds ranks.
 STARTERS = {
     "openmpi": _MPIRUN_STARTER,
@@ -318,11 +322,7 @@ STARTERS = {
         {"aprun"},
         {"-n", "--pes"},
         {
-            1: {
-                *"-a -cc -d -D -e -F -j -L -m -N -p -P -r -R -S -sl -sn -t --cpu-binding --depth".split(),
-                *"--environment-override --access-mode --cpus-per-cu --node-list --memory-per-pe --pes-per-node".split(),
-                *"--pes-per-numa-node --specialized-cpus --cpu-time-limit".split(),
-            }
+            1: set(_APRUN.split()),
         },
         {"aprun": {}},
     ),
