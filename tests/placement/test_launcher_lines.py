@@ -25,6 +25,7 @@ MACHINES = {
     "smt": ("synthetic:pack:2 numa:1 l3:1 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)", None),
     "part": ("synthetic:pack:2 numa:1 l3:1 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)", "1-6,9-10"),
     "plain": ("synthetic:pack:2 numa:2 core:2 pu:1", None),
+    "caches": ("synthetic:pack:1 l3:2 core:2 pu:1", None),
     "one": ("synthetic:core:1 pu:1", None),
     "bare": ("synthetic:core:3 pu:2", None),
     "holes": ("synthetic:pack:2 core:2 pu:1", "0,3"),

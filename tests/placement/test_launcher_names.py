@@ -82,6 +82,26 @@ def test_each_spelling_of_an_option_sets_what_the_others_do(name: str) -> None:
             assert _read(name, f"{spelt} {value} {beside}")[0] == usual, spelt
 
 
+#: What names a file of hosts, of which nothing is read here but how many nodes there are.
+HOST_FILES = {
+    "openmpi4": _dashes("hostfile machinefile default-hostfile"),
+    "openmpi5": _dashes("hostfile machinefile default-hostfile"),
+    "mpich": ["-f", *_dashes("hostfile machinefile")],
+    "slurm": ["--nodelist", "-w", "--nodefile", "-F"],
+}
+
+
+@pytest.mark.parametrize("name", HOST_FILES)
+def test_each_spelling_of_a_file_of_hosts(name: str) -> None:
+    for spelt in HOST_FILES[name]:
+        placed, notes = _read(name, f"-n 4 {spelt} /absent/hosts", nodes=2)
+        assert (placed.nodes, placed.per_node) == (2, 2)
+        assert (
+            f"{FRONTS[name]}: /absent/hosts cannot be read here: its 2 {'nodes' if name == 'slurm' else 'hosts'} are taken for alike"
+            in notes
+        )
+
+
 _MPIRUN_BARE = [
     *_dashes(
         "report-bindings tag-output timestamp-output allow-run-as-root display-map display-allocation display-topo"
