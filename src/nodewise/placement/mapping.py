@@ -7,28 +7,24 @@ from collections.abc import Mapping
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.objects import last_level_caches, objects
+from nodewise.placement.objects import objects
 
-#: Words of Open MPI and MPICH for kinds of objects, in lower case.
+#: Words of Open MPI 4 for kinds of objects, in lower case.
 WORDS = {
     "hwthread": "pu",
     "core": "core",
     **{f"l{i}cache": f"l{i}cache" for i in (1, 2, 3)},
     "numa": "numa",
     "socket": "package",
-    "package": "package",
-    "board": "machine",
-    "machine": "machine",
 }
 
 
 def objects_or_larger(machine: Machine, kind: str) -> list[tuple[int, ...]]:
     """The objects of a kind; where the machine has none, those that stand in for it."""
-    found = last_level_caches(machine) if kind == "llc" else objects(machine, kind)
-    return found or objects(machine, "package") or [machine.allowed]
+    return objects(machine, kind) or objects(machine, "package") or [machine.allowed]
 
 
-def word(launcher: str, option: str, text: str, words: Mapping[str, str] = WORDS) -> str:
+def word(launcher: str, option: str, text: str, words: Mapping[str, str]) -> str:
     """The kind that a launcher's word means; raises InputError where it means none."""
     kind = words.get(text.lower())
     if kind is None:

@@ -28,15 +28,15 @@ class Plan:
     by: str
     bind: str
     slots: int
-    each: int = 0
-    width: int = 0
-    cpu: str = "core"
-    asked: bool = False
-    overload: bool = False
-    oversubscribe: bool = False
-    rank: str = ""
-    how: str = ""
-    rank_asked: bool = False
+    each: int
+    width: int
+    cpu: str
+    asked: bool
+    overload: bool
+    oversubscribe: bool
+    rank: str
+    how: str
+    rank_asked: bool
 
 
 def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:

@@ -39,12 +39,12 @@ class Plan:
     bind: str | None
     rank: str
     slots: int
-    each: int = 0
-    width: int = 1
-    threads: bool = False
-    asked: bool = False
-    overload: bool = False
-    oversubscribe: bool = False
+    each: int
+    width: int
+    threads: bool
+    asked: bool
+    overload: bool
+    oversubscribe: bool
 
 
 @dataclass

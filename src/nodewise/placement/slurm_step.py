@@ -40,14 +40,14 @@ class Step:
     on_node: int
     cpus: int
     bind: str
-    entries: Sequence[int] = ()
-    nodes: int = 1
-    exact: bool = False
-    overcommit: bool = False
-    per_core: int | None = None
-    one_thread: bool = False
-    picked: str = "cyclic"
-    dealt: str = "cyclic"
+    entries: Sequence[int]
+    nodes: int
+    exact: bool
+    overcommit: bool
+    per_core: int | None
+    one_thread: bool
+    picked: str
+    dealt: str
 
 
 @dataclass(frozen=True)
