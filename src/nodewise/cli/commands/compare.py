@@ -107,7 +107,7 @@ class _Compare(HyperfineWords, Exporting):
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="N runs of each, and one more for each that was disturbed.",
+    help="N runs of each, and up to N more for those that a passing load disturbed.",
     group=MEASUREMENT,
 )
 @option(

@@ -49,7 +49,7 @@ BROKEN = 1
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="N runs of each, and one more for each that was disturbed.",
+    help="N runs of each, and up to N more for those that a passing load disturbed.",
     group=MEASUREMENT,
 )
 @option(

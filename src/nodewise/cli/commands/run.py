@@ -44,7 +44,7 @@ _ANEW = ("as_json", "budget")
     metavar="N",
     default=10,
     show_default=True,
-    help="N runs, and one more for each that was disturbed.",
+    help="N runs, and up to N more for those that a passing load disturbed.",
     group=MEASUREMENT,
 )
 @option(
