@@ -4,7 +4,7 @@
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.placement.hosts import in_slurms_words
+from nodewise.placement.hosts import filled, in_slurms_words, shaped
 from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.runtimes.mpirun5 import machine_of
@@ -168,3 +168,60 @@ def test_nodes_that_contradict_the_hosts_are_refused():
 def test_nodes_without_ranks_are_refused_where_no_launcher_says_how_many():
     with pytest.raises(InputError, match="do not fill 2 nodes"):
         resolve(machine_of(MACHINE), Job(1, 0, 2), Request("compact"))
+
+
+NINE = {f"n{i}": 1 for i in range(9)}
+
+
+@pytest.mark.parametrize(
+    ("slots", "ranks", "how", "counts"),
+    [
+        ({"a": 1}, 1, {}, [1]),
+        ({"a": 2, "b": 3}, 4, {}, [2, 2]),
+        ({"a": 2, "b": 3}, 5, {}, [2, 3]),
+        ({"a": 4, "b": 4}, 4, {"each": 2}, [2, 2]),
+        ({"a": 4, "b": 4}, 3, {"each": 2}, [2, 1]),
+        ({"a": 4, "b": 4}, 8, {"each": 6}, [4, 4]),
+        ({"a": 4, "b": 4}, 12, {"each": 6, "crowded": True}, [6, 6]),
+        ({"a": 1, "b": 3}, 3, {"by_node": True}, [1, 2]),
+        ({"a": 1, "b": 3}, 4, {"by_node": True}, [1, 3]),
+        ({"a": 3, "b": 3}, 3, {"by_node": True}, [2, 1]),
+        ({"a": 1, "b": 1}, 5, {"crowded": True}, [3, 2]),
+        ({"a": 1, "b": 1}, 3, {"crowded": True, "by_node": True}, [2, 1]),
+        (NINE, 9, {}, [1] * 9),
+    ],
+)
+def test_ranks_fill_slots(slots, ranks, how, counts):
+    assert filled("mpirun", slots, ranks, **how) == counts
+
+
+@pytest.mark.parametrize(
+    ("slots", "ranks", "each", "what", "hint"),
+    [
+        ({"a": 1}, 2, 0, "mpirun refuses 2 ranks: its hosts have 1 slot (a:1)", "a:2, or add"),
+        ({"a": 2, "b": 1}, 5, 0, "mpirun refuses 5 ranks: its hosts have 3 slots (a:2, b:1)", "a:3, or add"),
+        ({"a": 4, "b": 4}, 5, 2, "mpirun refuses 5 ranks, 2 a node: its hosts take 4 (a:4, b:4)", "name more hosts"),
+        (dict(list(NINE.items())[:8]), 9, 0, f"8 slots ({', '.join(f'n{i}:1' for i in range(8))})", "n0:2, or add"),
+        (NINE, 19, 0, f"9 slots ({', '.join(f'n{i}:1' for i in range(8))}, …)", "n0:3, or add"),
+    ],
+)
+def test_more_ranks_than_slots_are_refused(slots, ranks, each, what, hint):
+    with pytest.raises(InputError) as caught:
+        filled("mpirun", slots, ranks, each=each)
+    assert what in caught.value.what and hint in caught.value.hint
+
+
+def test_hosts_that_get_ranks_are_the_nodes():
+    job = Job(2)
+    assert shaped("mpirun", job, ["a", "b"], [3, 0]) == Job(2, 3, 1, 3)
+    assert shaped("mpirun", Job(2, 0, 2), ["a", "b"], [3, 3]) == Job(2, 6, 2, 3)
+    with pytest.raises(InputError, match="its ranks go to 1 node of those that it names, and --nodes says 3"):
+        shaped("mpirun", Job(2, 0, 3), ["a", "b"], [3, 0])
+    with pytest.raises(InputError, match="go to 2 nodes of those"):
+        shaped("mpirun", Job(2, 0, 3), ["a", "b"], [3, 3])
+    numbers = [1, *([2] * 8)]
+    with pytest.raises(InputError) as caught:
+        shaped("mpirun", job, list(NINE), numbers)
+    listed = ", ".join(f"{n} on n{i}" for i, n in enumerate(numbers[:8]))
+    assert caught.value.what.startswith(f"mpirun: its hosts get different numbers of ranks ({listed}), and nodes")
+    assert caught.value.hint == "ask for one of them alone, such as n0 with 1 rank"

@@ -28,3 +28,16 @@ def test_without_any_the_current_one_is_assumed(tmp_path):
     (tmp_path / "mpirun").write_text("no program")
     (tmp_path / "mpirun").chmod(0o755)
     assert open_mpi({"PATH": str(tmp_path)}).version == "5.0"
+
+
+def test_it_is_asked_for_its_version_and_answers_on_standard_output(tmp_path, monkeypatch):
+    program = tmp_path / "mpirun"
+    program.write_text(
+        '#!/bin/sh\n[ "$*" = --version ] && echo "mpirun (Open MPI) 4.0.1"; echo "(Open MPI) 9.9" >&2; exit 1\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = open_mpi()
+    assert (found.version, found.major) == ("4.0.1", 4)
+    assert found.why == "the mpirun on PATH is of Open MPI 4.0.1"
+    assert open_mpi({"PATH": "/nowhere"}).why == "no mpirun of Open MPI is on PATH: taken for Open MPI 5.0"

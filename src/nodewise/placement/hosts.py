@@ -191,7 +191,7 @@ def _unlike(launcher: str, used: Mapping[str, int]) -> InputError:
     first = next(iter(used))
     return InputError(
         f"{launcher}: its hosts get different numbers of ranks ({said}), and nodes that are filled alike are shown",
-        f"ask for one of them alone, such as {first} with {used[first]} ranks",
+        f"ask for one of them alone, such as {first} with {used[first]} rank{'s' * (used[first] != 1)}",
     )
 
 
