@@ -129,3 +129,10 @@ def test_waiting_is_drawn_of_each_thread(browser: Browser, tmp_path: Path) -> No
         assert page.locator("#which option").all_inner_texts() == ["all threads", "pool (2)", "app (1)"]
         page.select_option("#which", "pool (2)")
         assert set(titles(page)) == {"all", "run", "lock"}
+
+
+def test_time_in_what_has_no_names_is_its_librarys() -> None:
+    samples = [*taken("main;[unknown]", 900), *taken("main;work", 300)]
+    assert re.search(r'id="headline">75[.0]*% in \S+, whose functions have no names<', profile_page(profiled(samples)))
+    samples = [*taken("main;[unknown]", 300), *taken("main;work", 900)]
+    assert re.search(r'id="headline">75[.0]*% in work<', profile_page(profiled(samples)))

@@ -11,8 +11,8 @@ from typing import Any
 from nodewise.base.escaping import one_line, visible
 from nodewise.base.units import format_percent
 from nodewise.profile.changes import Since
-from nodewise.profile.result import Profiled, object_name, samples_text
-from nodewise.profile.samples import Taken
+from nodewise.profile.result import FunctionShare, Profiled, object_name, samples_text
+from nodewise.profile.samples import UNKNOWN, Taken
 from nodewise.profile.stacks import Stack, summed, tree, waited
 from nodewise.report.pages.template import environment
 from nodewise.report.text.profile import (
@@ -52,7 +52,6 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
     changes = None if since is None else _changes(since)
     # inside a JSON text every < can be written otherwise, so no name in it can end the script element
     data = json.dumps({"graphs": graphs, "changes": changes}).replace("<", "\\u003c")
-    first = result.working[0] if result.working else None
     return (
         environment()
         .get_template("profile.html")
@@ -65,9 +64,7 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
             calling=calling_sentence(result),
             result=result,
             command=" ".join(result.command),
-            headline=f"{format_percent(first.share)} in {visible(first.function)}"
-            if first is not None and result.enough
-            else "Too few samples",
+            headline=_headline(result.working[0]) if result.working and result.enough else "Too few samples",
             graphs=list(graphs["on"]),
             waits="off" in graphs,
             data=Markup(data),
@@ -78,6 +75,12 @@ def profile_page(profiled: Profiled, since: Since | None = None) -> str:
             change_row=change_row,
         )
     )
+
+
+def _headline(first: FunctionShare) -> str:
+    named = first.function != UNKNOWN
+    where = visible(first.function) if named else f"{object_name(first.object)}, whose functions have no names"
+    return f"{format_percent(first.share)} in {where}"
 
 
 def _graphs(
