@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
@@ -110,3 +111,39 @@ def test_options_of_mpirun_that_place_nothing_are_passed_over(dialect: str) -> N
     given += ["-q", "--quiet", "-v", "--verbose", "-d", "--debug-devel", "-x A=b", "--max-restarts 1"]
     for words in given:
         assert _placed(dialect, f"{words} --map-by core", job)[0] == usual, words
+
+
+#: What bears on where ranks go, of mpirun(1) and of older versions of it, and is not modelled in either version.
+_NOT_MODELLED = (
+    *("rankfile", "rf", "rank-file", "nolocal", "cpu-set", "cpu-list", "bind-to-none", "bysocket", "app", "ppr"),
+    *("slot-list", "tv", "dvm", "novm", "ompi-server"),
+)
+#: What Open MPI 4 calls deprecated, and 5 no longer has.
+_DEPRECATED = (
+    *("cpus-per-proc", "cpus-per-rank", "npersocket", "bind-to-core", "bind-to-socket", "bycore", "byslot", "bynode"),
+    "pernode",
+)
+
+
+@pytest.mark.parametrize("dialect", ["openmpi4", "openmpi5"])
+def test_options_of_mpirun_that_place_in_ways_that_are_not_modelled_are_refused(dialect: str) -> None:
+    names = [*_NOT_MODELLED, *(_DEPRECATED if dialect == "openmpi5" else ())]
+    for word in (f"{dash}{name}" for dash, name in itertools.product(("-", "--"), names)):
+        with pytest.raises(InputError) as caught:
+            _placed(dialect, f"{word} 2", Job(1, 4))
+        assert caught.value.what == f"mpirun: {word} bears on placement, and what it does is not modelled"
+
+
+def test_deprecated_options_of_mpirun_are_what_it_calls_them() -> None:
+    for old, new in (
+        ("--bycore", "--map-by core"),
+        ("-byslot", "--map-by slot"),
+        ("--bind-to-core", "--bind-to core"),
+        ("-bind-to-socket", "--bind-to socket"),
+        ("--npersocket 2", "--map-by ppr:2:socket"),
+        ("--cpus-per-proc 2", "--map-by numa:pe=2"),
+        ("-cpus-per-rank 2", "--map-by numa:pe=2"),
+    ):
+        placed, notes = _placed("openmpi4", old, Job(1, 4))
+        assert placed == _placed("openmpi4", new, Job(1, 4))[0], old
+        assert any(note.endswith(f"deprecated: it is {new}") for note in notes), notes
