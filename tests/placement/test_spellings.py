@@ -7,6 +7,7 @@ here once more, so that a slip in the code's own tables shows.
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
+from nodewise.placement.render import render
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.test_resolve import FOUR, TWO
 
@@ -147,3 +149,61 @@ def test_deprecated_options_of_mpirun_are_what_it_calls_them() -> None:
         placed, notes = _placed("openmpi4", old, Job(1, 4))
         assert placed == _placed("openmpi4", new, Job(1, 4))[0], old
         assert any(note.endswith(f"deprecated: it is {new}") for note in notes), notes
+
+
+_SMT = "synthetic:pack:2 numa:1 core:2 pu:2"
+
+
+def test_pe_counts_what_ranks_are_bound_to() -> None:
+    def zones(text: str) -> tuple[tuple[int, ...], ...]:
+        return resolve(load_machine(_SMT), Job(1, 2), Request(openmpi5=text)).placement.zones
+
+    assert zones("--map-by package:pe=2 --bind-to hwthread") == ((0, 1), (4, 5))
+    assert (
+        zones("--map-by package:pe=2 --bind-to core") == zones("--map-by package:pe=2") == ((0, 1, 2, 3), (4, 5, 6, 7))
+    )
+
+
+def test_nolocal_is_for_hosts_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("a slots=2\nb slots=2\n")
+    for hosts in (f"--hostfile {tmp_path / 'hosts'}", "--host a:2"):
+        found = resolve(load_machine(_SMT), Job(1), Request(openmpi5=f"-n 2 {hosts} --map-by core:NOLOCAL"))
+        assert found.placement.zones == ((0, 1), (2, 3))
+    with pytest.raises(InputError, match="refuses :NOLOCAL on one node"):
+        resolve(load_machine(_SMT), Job(1, 2), Request(openmpi5="--map-by core:NOLOCAL"))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "what"),
+    [
+        ("openmpi5", "--map-by numa --bind-to package", "bind to package what it maps by NUMA node, which is smaller"),
+        (
+            "openmpi5",
+            "--map-by hwthread --bind-to core",
+            "bind to core what it maps by hardware thread, which is smaller",
+        ),
+        ("openmpi4", "--map-by core:pe=x", "mpirun: --map-by …:PE 'x' is no number from 1 on"),
+    ],
+)
+def test_objects_and_options_have_their_names_in_refusals(dialect: str, text: str, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        resolve(load_machine(_SMT), Job(1, 2), Request(**{dialect: text}))
+    assert what in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-bind-to core -map-by numa", "-bind-to core -map-by numa"),
+        ("-bind-to core -map-by socket", "-bind-to core -map-by socket"),
+        ("-bind-to hwthread -map-by numa", "-bind-to hwthread -map-by numa"),
+        ("-bind-to numa", "-bind-to core:2"),
+    ],
+)
+def test_hydra_is_written_as_it_was_read(text: str, words: str) -> None:
+    here = load_machine("synthetic:pack:2 numa:2 core:2 pu:2")
+    placed = resolve(here, Job(1, 4), Request(mpich=text)).placement
+    written = render("mpich", here, placed).words
+    assert written[:3] == ("mpiexec", "-n", "4")
+    assert resolve(here, Job(1, 4), Request(mpich=" ".join(written))).placement.zones == placed.zones
+    assert " ".join(written[3:]) == words
