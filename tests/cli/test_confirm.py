@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def test_one_that_does_not(nodewise: Command, tuned: str, tmp_path: Path, share:
     assert lines["verdict"].split()[1].rstrip(":") == word
     assert done.returncode == 1
     assert lines["promised"].split()[1].startswith(("1.9", "2.0"))
+    assert re.match(r"baseline  [\d.]+ m?s, MAD ", lines["baseline"]) and lines["now"].endswith(" (95% interval)")
     assert lines["launch"].endswith("MODE=fast ./app in.dat")
 
 

@@ -172,6 +172,12 @@ def test_all_that_is_said(name: str, tmp_path: Path) -> None:
     assert describe(verdict) == sentence or not sentence
 
 
+def test_disturbed_runs_are_counted(tmp_path: Path) -> None:
+    for runs, said in (({0}, "a: 1 of 3 runs was disturbed;"), ({0, 2}, "a: 2 of 3 runs were disturbed;")):
+        made = compared(tmp_path / said[3], {"a": Runs(1.0, change=_marked(runs)), "b": Runs(0.9)}, blocks=3)
+        assert any(w.startswith(said) for w in compare_verdict(made, "runs").warnings)
+
+
 def test_up_to_five_are_held_against_each_other_and_more_against_the_first() -> None:
     assert len(comparisons("abcde")) == 10 and comparisons("abcdef") == [("a", x) for x in "bcdef"]
     assert comparisons("a") == [] and looks_of(0).comparisons == 1 and looks_of(10).comparisons == 10

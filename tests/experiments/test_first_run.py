@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of a budget that does not hold the fewest runs, by the time of one and of starting up."""
+
+import pytest
+
+from nodewise.experiments.first_run import too_small
+
+
+@pytest.mark.parametrize(
+    ("run_s", "spent_s", "gone"),
+    [(2.0, 0.5, ""), (2.0, 7.0, ""), (2.0, 20.0, ", and 20 s were gone before the first of them")],
+)
+def test_starting_up_is_named_where_it_took_much(run_s: float, spent_s: float, gone: str) -> None:
+    problem = too_small(run_s, spent_s)
+    assert problem.what == f"the budget is too small: one run takes 2 s, a verdict needs 15 runs{gone}"
+    assert problem.hint and problem.hint.startswith("give --budget ")
