@@ -79,4 +79,5 @@ def test_weak_scaling_takes_the_number_from_the_command(nodewise_here: Command, 
 )
 def test_what_cannot_be_answered_is_one_message(nodewise_here: Command, words: str, said: str, hint: str) -> None:
     done = nodewise_here("scale", *shlex.split(words))
+    assert "note:" not in done.stderr
     assert done.returncode == 2 and said in done.stderr and hint in done.stderr.partition("hint:")[2], done.stderr

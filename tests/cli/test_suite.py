@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import nodewise as nodewise_package
 from nodewise.api.suite_file import find_suite, read_suite
 from nodewise.base.errors import InputError
 from tests.cli.conftest import Command
@@ -219,7 +220,7 @@ def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise
         (("run", "--any-machine"), "--any-machine would do nothing"),
         (
             ("run", "--fail-if-slower", "3%"),
-            "--fail-if-slower would do nothing: it is for the comparison with a --baseline",
+            "--fail-if-slower would do nothing hint: it is for the comparison with a --baseline",
         ),
         (("run", "--undecided", "fail"), "--undecided would do nothing"),
         (("run", "--file", "none.toml"), "cannot read none.toml"),
@@ -229,6 +230,14 @@ def test_what_is_asked_wrongly_is_said(nodewise: Command, project: Path, words: 
     done = nodewise("suite", *words)
     assert done.returncode == 2, done.stdout
     assert told in " ".join(done.stderr.split())
+
+
+def test_python_is_refused_what_would_do_nothing(project: Path) -> None:
+    for given in ({"threshold": 0.03}, {"any_machine": True}):
+        with pytest.raises(nodewise_package.InputError) as caught:
+            nodewise_package.suite(project, out=project / "today", **given)  # type: ignore[arg-type]
+        assert caught.value.what == f"{next(iter(given))} would do nothing" and "baseline" in caught.value.hint
+    assert not (project / "today").exists()
 
 
 def test_without_a_file_one_is_shown(nodewise: Command, tmp_path: Path) -> None:

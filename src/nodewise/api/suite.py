@@ -31,6 +31,13 @@ from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 _SHOWN = 2000
 
 
+def check_compared(baseline: Path | None, any_machine: bool, threshold: Share | None) -> None:
+    """Raises InputError for what says how a suite is compared, where there is nothing to compare it with."""
+    given = {"--any-machine": any_machine, "--fail-if-slower": threshold is not None}
+    if baseline is None and (ignored := [option for option, there in given.items() if there]):
+        raise InputError(f"{ignored[0]} would do nothing", "it is for the comparison with a --baseline")
+
+
 def run_suite(
     suite: Suite,
     cases: Sequence[Case],
@@ -53,6 +60,7 @@ def run_suite(
     holds none of them or a value of the file cannot be used, before anything runs, StoreError where what is measured cannot
     be kept, and KeyboardInterrupt on Ctrl-C.
     """
+    check_compared(baseline, any_machine, threshold)
     check_cases(suite, cases)
     # whoever goes on with it at the same time would find one command or another taken
     taken = f"another nodewise is writing to {out}", "wait for it, or choose another directory with --out"

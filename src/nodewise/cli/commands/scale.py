@@ -131,10 +131,6 @@ def command(
         raise InputError("there is no command to scale", "name it: nodewise scale -- ./app")
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
-    if literal := unfilled(
-        command_words, ("threads", "ranks", "nodes"), "{{threads}}, {{ranks}} or {{nodes}} would stand for the number"
-    ):
-        print(f"note: {literal}", file=sys.stderr)
     scaling = prepare_scale(
         command_words,
         run,
@@ -144,6 +140,10 @@ def command(
         resume=resume is not None,
         asked=("nodewise", *sys.argv[1:]),
     )
+    if literal := unfilled(
+        command_words, ("threads", "ranks", "nodes"), "{{threads}}, {{ranks}} or {{nodes}} would stand for the number"
+    ):
+        print(f"note: {literal}", file=sys.stderr)
     question = scaling.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "scale"):
         verdict = scaling.answer(line.show, print_note)

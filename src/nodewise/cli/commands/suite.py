@@ -146,6 +146,7 @@ def command(
 
     Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
+    from nodewise.api.suite import check_compared
     from nodewise.api.suite_check import check_cases
 
     suite = _read(file)
@@ -162,9 +163,9 @@ def command(
         )
         _show_file(suite, cases, action, as_json)
         return ExitCode.WELL
-    if not baseline:
-        alone = ("any_machine", "fail_if_slower", "undecided")
-        refuse_ignored(context, "it is for the comparison with a --baseline", alone)
+    check_compared(baseline, any_machine, fail_if_slower)
+    if baseline is None:
+        refuse_ignored(context, "it is for the comparison with a --baseline", ("undecided",))
     if resume is not None:
         refuse_ignored(context, "--resume says where the suite is", ("out",))
         if not resume.is_dir():
