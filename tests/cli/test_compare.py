@@ -173,6 +173,15 @@ def test_only_what_changes_no_run_may_be_given_anew(nodewise: Command, tmp_path:
     assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] == 6
 
 
+def test_a_baseline_of_too_few_runs_is_refused_before_anything_runs(nodewise: Command, tmp_path: Path) -> None:
+    for runs in ("5", "6"):
+        assert nodewise("run", "-r", runs, "--out", f"then{runs}", "true").returncode == 0
+    counting = ("echo >> ran", "-r", "7", "-n", "true")
+    _fails(nodewise("compare", *counting, "--baseline", "then5"), "the baseline has 5 runs of true", "takes 6 or more")
+    assert not (tmp_path / "ran").exists()
+    assert nodewise("compare", *counting, "--baseline", "then6").returncode == 0
+
+
 def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tmp_path: Path) -> None:
     pair = ("sleep 0.002", "sleep 0.02", "-r", "10")
     assert nodewise("compare", *pair, "--out", "then").returncode == 0

@@ -199,12 +199,14 @@ def test_what_was_cut_off_goes_on(nodewise: Command, tuned: str, tmp_path: Path)
         (("confirm", "nowhere"), "no such directory"),
         (("confirm", "none"), "promises nothing"),
         (("confirm", "now"), "holds a confirm, which promises nothing"),
+        (("confirm", "--max-runs", "6", "nowhere"), "6 runs of each decide nothing"),
+        (("confirm", "--runs", "6", "nowhere"), "give --runs 7 or more"),
     ],
 )
 def test_bad_input_is_named(nodewise: Command, tuned: str, app: str, words: tuple[str, ...], what: str) -> None:
     if "none" in words:
         nodewise("compare", "-r", "8", "--out", "none", f"{app} a", f"{app} b")
     if "now" in words:
-        nodewise("confirm", tuned, "--out", "now", "--max-runs", "6")
+        nodewise("confirm", tuned, "--out", "now", "--max-runs", "7")
     done = nodewise(*words)
     assert (done.returncode, what in done.stderr) == (2, True), done.stderr

@@ -37,7 +37,7 @@ def test_one_thing_changed_is_no_defect(stored: dict[str, Path], kind: str, most
         if number % 10 == 0:
             commands.append(["report", str(folder)])
         if number % 10 == 5 and kind in ("compare", "tune"):
-            commands.append(["confirm", "--max-runs", "6", "--budget", "0.1s", "--out", f"{folder}-c", str(folder)])
+            commands.append(["confirm", "--max-runs", "7", "--budget", "0.1s", "--out", f"{folder}-c", str(folder)])
         if number % 10 == 8 and kind != "confirm":
             commands.append([kind, "--resume", str(folder)])
         for words in commands:

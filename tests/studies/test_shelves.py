@@ -114,7 +114,7 @@ def test_a_study_that_is_not_installed_says_what_brings_it() -> None:
     for name in brought:
         with pytest.raises(UnavailableError, match=f"the study {name} is in nodewise-studies") as problem:
             find_study(name)
-        assert "pip install nodewise-studies" in str(problem.value) and "./dev studies" in str(problem.value)
+        assert "in a checkout of nodewise: ./dev studies; elsewhere pip install its wheel" in str(problem.value)
     assert set(elsewhere()) == brought
     with pytest.raises(InputError, match="unknown study: 'nothing'") as unknown:
         find_study("nothing")
@@ -126,7 +126,7 @@ def test_the_list_of_studies_ends_with_what_brings_more(capsys: pytest.CaptureFi
     assert main(["study"]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert last.startswith("compress, dgemm, ") and last.endswith(
-        ": pip install nodewise-studies, in a checkout ./dev studies"
+        ": in a checkout of nodewise: ./dev studies; elsewhere pip install its wheel, which ./dev wheel makes there"
     )
 
 

@@ -28,10 +28,12 @@ from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.secret_file import Revealed
 from nodewise.runner.launch import start_of
+from nodewise.verdicts.compare import looks_of
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.question import Question, question_of
 
-_FEWEST = 6
+#: The fewest runs of each that an interval takes.
+_FEWEST = looks_of(1).fewest
 
 
 @dataclass(frozen=True)

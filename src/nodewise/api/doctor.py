@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import UnavailableError
 from nodewise.isolation.kind import Kind, all_kinds, search_path
 from nodewise.isolation.probe import ELSEWHERE, working_way
@@ -69,7 +70,7 @@ _PROGRAMS = (
     ),
 )
 _PACKAGES = (
-    ("nodewise-studies", "dgemm, hash, store and other studies", "pip install nodewise-studies"),
+    ("nodewise-studies", "dgemm, hash, store and other studies", how_to_install("nodewise-studies")),
     ("vl-convert-python", "figures as files: report --png, --svg", "pip install 'nodewise[figures]'"),
     ("psycopg", "history on a PostgreSQL server", "pip install 'nodewise[postgres]'"),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nodewise.api.caller import question, unheard
 from nodewise.api.given import Duration, StrPath, seconds_of
+from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.masking import Masks
 from nodewise.machine.given import machine as the_machine
@@ -29,6 +30,7 @@ _UNBOUND = {
     "srun": ("--cpu-bind=none",),
     "aprun": ("-cc", "none"),
 }
+_TRANSPORT = "nodewise-transport"
 _KEY = "NODEWISE_PIPELINE_KEY"
 
 
@@ -91,7 +93,7 @@ def carry_out(
     """
     if importlib.util.find_spec("nodewise_transport") is None:
         raise UnavailableError(
-            "pipelines need the package nodewise-transport, which is not installed", "pip install nodewise-transport"
+            f"pipelines need the package {_TRANSPORT}, which is not installed", how_to_install(_TRANSPORT)
         )
     from nodewise.pipelines.ranks import Launcher, over_ranks
     from nodewise.pipelines.run import run_pipeline

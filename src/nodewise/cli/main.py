@@ -89,6 +89,7 @@ class _Context(click.Context):
 #: Stand for a blank and a hyphen where no line may end.
 _UNBROKEN = {ord(" "): "\ue000", ord("-"): "\ue001"}
 _BROKEN = {ord(stand_in): sign for sign, stand_in in zip(" -", _UNBROKEN.values(), strict=True)}
+_NO_NUMBER = late(r"is not a valid (integer|float)(?: range)?(?=\.?$)")
 _QUOTED = late(r"(?<!\w)(['`])(?=\S)[^'`\n]{1,50}\1(?!\w)")
 
 
@@ -317,7 +318,7 @@ def _run(words: list[str]) -> int:
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem, words)}"
-        _complain(problem.format_message(), hint)
+        _complain(_plain(problem.format_message()), hint)
         return ExitCode.BAD_INPUT
     except NodewiseError as problem:
         if "--traceback" in words:
@@ -336,6 +337,11 @@ def _run(words: list[str]) -> int:
             return _of_the_system(OSError(errno.ELOOP, os.strerror(errno.ELOOP), name), words)
         return _interrupted() if _of_an_interrupt(problem) else _defect(problem, words)
     return code if isinstance(code, int) else 0
+
+
+def _plain(message: str) -> str:
+    """A message of click's without the names that it has for numbers."""
+    return _NO_NUMBER.sub(lambda found: f"is no {'whole ' * (found[1] == 'integer')}number", message)
 
 
 def _interrupted() -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.runner.objective import Objective
-from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.sequential import FEWEST_BLOCKS, OpenLooks
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.baseline import asked_otherwise, differences, judge_unpaired, matches, phase_of
 from nodewise.verdicts.pair import costs_of
@@ -30,12 +31,21 @@ class Against:
         objective: Objective,
         any_machine: bool = False,
     ) -> None:
-        """`contenders` are names and commands. `pairs` are none where nothing may be compared, which the verdict explains."""
+        """`contenders` are names and commands. `pairs` are none where nothing may be compared, which the verdict explains.
+
+        Raises InputError where there were so few runs then that no number of runs now would decide.
+        """
         kept = {k: v for k, v in environment.items() if k.startswith(KEPT_VARIABLES)}
         unlike = asked_otherwise(objective, then) or (not any_machine and differences(machine, kept, then))
         self.then, self.any_machine = then, any_machine
         self.pairs = [] if unlike else matches(contenders, then)
         self._costs = {old: costs_of(then, old, phase_of(then)) for _, old in self.pairs}
+        for old, then_s in self._costs.items():
+            if len(then_s) < FEWEST_BLOCKS:
+                raise InputError(
+                    f"the baseline has {len(then_s)} run{'s' * (len(then_s) != 1)} of {old}, and a verdict takes {FEWEST_BLOCKS} or more",
+                    "measure the baseline anew with more runs",
+                )
         self._seen: dict[str, int] = {}
         self._known: dict[str, bool] = {}
 

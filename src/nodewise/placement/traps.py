@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.lists import listed
@@ -56,16 +56,16 @@ def _silenced(given: Collection[str], runtime: str = "") -> list[Trap]:
         for silence in dialect.silences
         if not runtime or not silence.runtimes or runtime in silence.runtimes
     )
-    return [_silence(s) for s in silences if s.winner in given and not set(s.losers).isdisjoint(given)]
+    found = ((s, [loser for loser in s.losers if loser in given]) for s in silences if s.winner in given)
+    return [_silence(silence, losers) for silence, losers in found if losers]
 
 
-def _silence(silence: Silence) -> Trap:
+def _silence(silence: Silence, losers: Sequence[str]) -> Trap:
     names = {text.name: text.variable or text.option for text in all_texts().values()}
-    losers = listed([names.get(loser, loser) for loser in silence.losers])
     where = f" in {whose(silence.runtimes)} runtime" if silence.runtimes else ""
     return Trap(
         "silenced",
-        f"{names[silence.winner]} silences {losers}{where}",
+        f"{names[silence.winner]} silences {listed([names.get(loser, loser) for loser in losers])}{where}",
         "set one family and clear the other",
     )
 

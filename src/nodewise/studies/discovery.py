@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
+from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.meant import meant
 from nodewise.studies.contract import Study
@@ -54,7 +55,7 @@ def find_study(name: str) -> Found:
         if source := elsewhere().get(name):
             raise UnavailableError(
                 f"the study {name} is in {source}, which is not installed",
-                f"pip install {source}, or in a checkout of nodewise: ./dev studies",
+                how_to_install(source),
             )
         raise InputError(
             f"unknown study: {name!r}{meant(name, study_names())}",

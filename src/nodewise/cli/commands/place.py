@@ -381,6 +381,8 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
             if text.startswith("#!"):
                 (folder / name).chmod(0o755)
     print(rendering.line())
+    if folder is not None and not rendering.files:
+        print(f"note: this needs no files: nothing was written into {folder}", file=sys.stderr)
     for note in rendering.notes:
         print(f"note: {note}", file=sys.stderr)
     for name, text in rendering.files.items() if folder is None else ():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from nodewise.api.given import check_threads
+from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.cli.help import MEASUREMENT, Command, option
@@ -338,6 +339,4 @@ def _list(as_json: bool) -> None:
             print(f"  --{knob.name:<8} {knob.meaning}{values}{default}")
     more = elsewhere()
     for source in dict.fromkeys(more.values()):
-        print(
-            f"{', '.join(n for n, s in more.items() if s == source)}: pip install {source}, in a checkout ./dev studies"
-        )
+        print(f"{', '.join(n for n, s in more.items() if s == source)}: {how_to_install(source)}")
