@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands at the edge of what a dialect takes: on machines and in texts that the other tests of them do not have."""
+
+import random
+import re
+from functools import cache
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job
+from nodewise.placement.render import render
+from nodewise.placement.resolve import Request, Resolved, resolve
+
+#: Each kind of object holds another number of processors.
+DEEP = "pack:2 numa:2 l3:2 core:2 pu:2"
+#: So many places that Intel's runtime cuts off their list.
+WIDE = "pack:2 core:512 pu:2"
+SHUFFLED = random.Random(1).sample(range(2048), 2048)
+
+
+@cache
+def machine(shape: str) -> Machine:
+    return load_machine(f"synthetic:{shape}")
+
+
+def placed(shape: str, threads: int, ranks: int = 0, nodes: int = 1, **asked: str) -> Resolved:
+    return resolve(machine(shape), Job(threads, ranks, nodes), Request(**asked))
+
+
+def refused(shape: str, threads: int, ranks: int = 0, nodes: int = 1, **asked: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        placed(shape, threads, ranks, nodes, **asked)
+    return caught.value
+
+
+@pytest.mark.parametrize("dialect", ["mpich", "openmpi4", "openmpi5"])
+@pytest.mark.parametrize(
+    ("threads", "ranks", "kind"), [(16, 2, "socket"), (8, 4, "numa"), (4, 8, "l3cache"), (2, 16, "core")]
+)
+def test_each_kind_of_object_is_bound_to_and_is_read_as_it_was_meant(dialect: str, threads: int, ranks: int, kind: str):
+    found = placed(DEEP, threads, ranks).placement
+    line = render(dialect, machine(DEEP), found).line()
+    assert "bind" in line and "place-rank" not in line, line
+    options = re.search(r"mpi(?:run|exec) (.*) PROGRAM", line)
+    assert options is not None
+    assert placed(DEEP, threads, ranks, **{dialect: options[1]}).placement.zones == found.zones, line
+    name = "package" if (dialect, kind) == ("openmpi5", "socket") else kind
+    named = placed(DEEP, threads, ranks, **{dialect: f"{'-' * (1 + (dialect != 'mpich'))}bind-to {name}"})
+    assert {frozenset(zone) for zone in named.placement.zones} <= {frozenset(zone) for zone in found.zones}
+
+
+def test_what_is_bound_to_may_not_be_larger_than_what_is_mapped_by():
+    found = refused(DEEP, 1, 2, openmpi5="--map-by core --bind-to numa")
+    assert "NUMA node" in found.what and "core" in found.what
+    assert "NUMA node" in refused(DEEP, 1, 2, openmpi5="--map-by l3cache --bind-to numa").what
+    assert placed(DEEP, 1, 2, openmpi5="--map-by numa --bind-to core").placement.zones == ((0, 1), (8, 9))
+    assert placed(DEEP, 1, 2, openmpi5="--map-by numa --bind-to numa").placement.zones[1] == tuple(range(8, 16))
+
+
+def test_ranks_for_each_object_are_counted_by_the_objects():
+    """On hosts whose slots are not counted: so many ranks as each of their objects takes."""
+    for options, ranks in (("--map-by ppr:2:numa", 16), ("--map-by ppr:2:node", 4), ("--map-by ppr:2:l3cache", 32)):
+        assert placed(DEEP, 1, openmpi5=f"--host alpha:40,beta:40 {options}").placement.size == ranks
+    assert placed(DEEP, 1, openmpi4="--host alpha:9,beta:9 --map-by ppr:3:socket").placement.size == 12
+
+
+def test_a_modifier_of_pe_stands_beside_others():
+    one = placed(DEEP, 1, 2, openmpi4="--map-by socket:span,pe=2")
+    other = placed(DEEP, 1, 2, openmpi4="--map-by socket:pe=2,span")
+    assert one.placement.zones == other.placement.zones == ((0, 1, 2, 3), (16, 17, 18, 19))
+
+
+def test_names_of_what_is_bound_to_may_end_early_and_modifiers_too():
+    short, whole = "--bind-to l3:if-supp", "--bind-to l3cache:if-supported"
+    assert placed(DEEP, 1, 2, openmpi5=short).placement.zones == placed(DEEP, 1, 2, openmpi5=whole).placement.zones
+    assert "no modifier" in refused(DEEP, 1, 2, openmpi5="--bind-to core:quickly").what
+
+
+@pytest.mark.parametrize("name", ["--nodelist", "-w", "--nodefile", "-F"])
+def test_nodes_are_named_by_each_of_slurms_options(name: str):
+    sign = "=" if name.startswith("--") else " "
+    found = placed(DEEP, 1, slurm=f"-n 4 -N 2 {name}{sign}alpha,beta")
+    assert (found.placement.size, found.placement.nodes) == (4, 2)
+
+
+def test_a_list_of_slurms_repeats_an_entry_and_ends_somewhere():
+    found = placed(DEEP, 1, slurm="-n 4 --cpu-bind=map_cpu:0*2,3,5").placement
+    assert found.zones == ((0,), (0,), (3,), (5,))
+    assert "'0*0' is no entry" in refused(DEEP, 1, slurm="-n 4 --cpu-bind=map_cpu:0*0").what
+    assert "is no entry" in refused(DEEP, 1, slurm="-n 4 --cpu-bind=map_cpu:0*99999999").what
+
+
+def test_a_list_of_places_is_taken_as_far_as_intels_runtime_reads_it():
+    # of three digits each, so that the 681st place ends with the 4085th character
+    places = ",".join(f"{{{p}}}" for p in range(100, 1000))
+    whole, cut = (placed(WIDE, 900, places=places, bind="close", runtime=r) for r in ("llvm", "intel"))
+    assert len(set(whole.placement.places)) == 900 and not whole.notes
+    assert (
+        "OMP_PLACES is " in cut.notes[0]
+        and "characters long, of which Intel's runtime reads the first 4085" in cut.notes[0]
+    )
+    assert set(cut.placement.places) == {(p,) for p in range(100, 781)}
+
+
+def test_what_is_wrong_where_a_list_is_cut_off_is_shown_with_its_end():
+    # the 4085th character is the opening brace of a place
+    places = "{0}," * 1021 + "{1}"
+    problem = refused(WIDE, 2, places=places, bind="close", runtime="intel")
+    assert "OMP_PLACES is 4087 characters long" in problem.what
+    assert problem.hint is not None and problem.hint.startswith("write it shorter, or in several parts: ")
+    assert len(problem.hint.removeprefix("write it shorter, or in several parts: ")) == 80
+    # each ends where what is read ends with a whole word
+    for name, text in (
+        ("affinity", "verbose," * 2 + "warnings," * 452 + "compact"),
+        ("bind", "spread," * 3 + "close," * 677 + "close"),
+    ):
+        notes = placed(WIDE, 2, **{name: text}, runtime="intel").notes
+        assert any("characters long" in note for note in notes), name
+
+
+def test_the_note_of_a_setting_that_is_cut_off_is_kept_for_ranks_as_well():
+    ranks = placed(WIDE, 1024, 2, places=",".join(f"{{{p}}}" for p in SHUFFLED), bind="close", runtime="llvm").placement
+    line = render("openmpi4", machine(WIDE), ranks)
+    assert any("characters long" in note for note in line.notes), line.notes
+
+
+def test_indexes_of_hwloc_go_round_their_objects():
+    assert placed(DEEP, 4, hwloc="numa:odd").placement.mask == (*range(8, 16), *range(24, 32))
+    assert placed(DEEP, 4, hwloc="numa:even").placement.mask == (*range(8), *range(16, 24))
+    assert placed(DEEP, 4, hwloc="-q package:1").placement.mask == tuple(range(16, 32))
+
+
+def test_an_order_over_nodes_that_is_none_is_refused():
+    from nodewise.placement.seating import Seating
+
+    with pytest.raises(InputError, match="cannot be numbered by 'plane=' over nodes"):
+        Seating("plane=", 4, 2, 2)
+    with pytest.raises(InputError, match="5 ranks on 2 nodes, 2 at most on each"):
+        Seating("block", 5, 2, 2)
+    assert Seating("block", 4, 2, 2).counts() == [2, 2]
