@@ -210,7 +210,10 @@ class _Run:
         return replace(setting, name=contender.name)
 
     def result(self) -> StudyVerdict:
-        """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
+        """Measure and judge. Ctrl-C ends with what there is, once each contender ran, and is raised before.
+
+        Raises InputError where the budget is too small, StoreError where the experiment cannot be written.
+        """
         question, out = self._question, self._out
         stopped = "runs"
         asked = {**question.to_json(), "plan": self._plan.to_json()}

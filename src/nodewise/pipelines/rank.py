@@ -86,7 +86,7 @@ class _Rank:
         self._above = os.getppid()
 
     def run(self) -> None:
-        """Until the one above is gone, or says so."""
+        """Until the one above says so. Raises ProgramError where that is gone."""
         self._wire.send(
             {
                 "rank": _number(),

@@ -181,7 +181,7 @@ _NUMACTL = {
 
 
 def from_numactl(machine: Machine, options: Sequence[str]) -> MemoryPolicy | None:
-    """The policy of numactl's options `--membind=…` and the like; None where none of them sets one."""
+    """The policy of numactl's options `--membind=…` and the like; None where none of them sets one. Raises InputError for nodes that are not there."""
     found: list[MemoryPolicy] = []
     for option in options:
         name, _, value = option.partition("=")

@@ -350,7 +350,10 @@ def _explain(machine: Machine, request: Request) -> list[str]:
 
 
 def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
-    """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named."""
+    """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named.
+
+    Raises NotExpressibleError where nodes are to be filled one after the other, and none is named.
+    """
     zones = placement.zones
     if all(len(zone) == 1 for zone in zones):
         bind = "map_cpu:" + ",".join(str(zone[0]) for zone in zones)

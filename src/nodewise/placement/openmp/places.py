@@ -143,7 +143,7 @@ def _interval(scanner: Scanner) -> Interval:
 
 
 def read_bind(text: str) -> tuple[str, ...]:
-    """Read a value of OMP_PROC_BIND: the policies of the levels of parallel regions, from the outermost on."""
+    """Read a value of OMP_PROC_BIND: the policies of the levels of parallel regions, from the outermost on. Raises InputError where it is none."""
     scanner = Scanner("OMP_PROC_BIND", text)
     found = []
     while True:
@@ -253,6 +253,7 @@ def apply_places(
     """Where the threads of the innermost teams go, of which each level has so many threads; `true` is spread.
 
     `binds` are the policies of the levels, none where OMP_PROC_BIND is not set. Without `places` they are of KMP_AFFINITY's granularity, which by itself is cores.
+    Raises InputError where a thread gets a place without processors.
     """
     everything = tuple(sorted(r.processor for r in layers.rows))
     threads = prod(levels)
