@@ -364,6 +364,8 @@ End keep(const Spec& spec, const Room* room, const std::string& folder, char** w
     }
     // what a runtime leaves is ours to wait for
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    // who ignores it, which is handed down, is never told of a child's end
+    signal(SIGCHLD, SIG_DFL);
     sigset_t held;
     sigset_t before;
     sigemptyset(&held);

@@ -283,6 +283,8 @@ struct Process::Streams {
 };
 
 Process::Process(int control, int guard) : control_(control), guard_(guard), signals_(-1), stack_(kStackBytes) {
+    // who ignores it, which is handed down, is never told of a child's end
+    signal(SIGCHLD, SIG_DFL);
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);

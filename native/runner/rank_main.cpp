@@ -239,6 +239,8 @@ int run(const std::string& folder, const std::string& variables, char** words) {
     }
     Stream out;
     Stream err;
+    // who ignores it, which is handed down, is never told of a child's end
+    signal(SIGCHLD, SIG_DFL);
     sigset_t held;
     sigset_t before;
     sigemptyset(&held);

@@ -2,6 +2,7 @@
 """Functions that are compared, each run in a process of its own."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,3 +45,7 @@ def several() -> Iterator[int]:
 class Thing:
     def method(self) -> None:
         pass
+
+
+def exiting() -> None:
+    sys.exit(0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Functions compared: each run a fresh process, found by its import path or refused in one message."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -35,6 +36,19 @@ def test_the_time_is_that_of_the_call(tmp_path: Path) -> None:
 def test_each_run_is_a_process_of_its_own_and_may_print(tmp_path: Path) -> None:
     _compare(partial(callees.noting, tmp_path), callees.short, names=["noting", "short"])
     assert len(set((tmp_path / "seen").read_text().split())) == 2
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        (callees.exiting, "the function ends its process instead of returning: sys.exit(0)"),
+        (partial(os._exit, 0), "its process ended before the function returned"),
+    ],
+)
+def test_a_function_that_ends_its_process_well_has_no_time(ending: Any, said: str) -> None:
+    with pytest.raises(nodewise.ProgramError) as caught:
+        _compare(ending, callees.short)
+    assert said in str(caught.value)
 
 
 def test_a_function_that_fails_is_a_program_that_fails() -> None:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from nodewise.cli.help import MOST
+from nodewise.base.units import MOST_WHOLE
 from tests.cli.conftest import Command
 
 
@@ -28,4 +28,4 @@ def test_an_open_quotation_is_bad_input(nodewise_here: Command, words: list[str]
 @pytest.mark.parametrize("number", ["9" * 400, "9007199254740993", "-" + "9" * 400])
 def test_a_count_beyond_all_counts_is_bad_input(nodewise_here: Command, words: list[str], number: str) -> None:
     done = nodewise_here(*words, number, *([] if words[0] == "place" else ["true", "true"]))
-    assert done.returncode == 2 and (f"±{MOST}" in done.stderr or "not in the range" in done.stderr), done.stderr
+    assert done.returncode == 2 and (f"±{MOST_WHOLE}" in done.stderr or "not in the range" in done.stderr), done.stderr

@@ -176,6 +176,14 @@ def test_a_parameter_may_stand_in_a_step_alone(tmp_path: Path, step: str) -> Non
         ("ranks = 2", "nodewise.toml:4: command.a.ranks: "),
         ("cwd = '/proc/gone'", "nodewise.toml:4: command.a.cwd: no such directory: /proc/gone"),
         ("input = 'none'", "nodewise.toml:4: command.a.input: cannot read "),
+        (
+            'setup = ": {n}"\nparameters = { n = ["x/y", "x y"] }',
+            "the folders of 'a n=x/y' and 'a n=x y' have one name: a_n=x_y",
+        ),
+        (
+            'setup = ": {n}{m}{k}{l}{h}"\nparameters = { ' + ", ".join(f"{p} = {[*range(10)]}" for p in "nmklh") + " }",
+            "100000 combinations of values, and a suite has 10000 at most",
+        ),
         ("runs = 0", "nodewise.toml:4: command.a.runs: at least one run is needed"),
         ("minimize = 'cost'", "nodewise.toml:4: command.a.minimize: what a run costs is not known"),
         ("minimize = 'a'\nmaximize = 'b'", "nodewise.toml:5: command.a.maximize: minimize is given, too"),

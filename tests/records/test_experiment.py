@@ -252,6 +252,14 @@ def test_a_file_taken_away_while_it_is_written_is_said(tmp_path: Path) -> None:
         assert samples.read_text() == ""
 
 
+def test_a_file_cut_off_while_it_is_written_is_said(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+        (tmp_path / "e/samples.jsonl").write_text("")
+        with pytest.raises(StoreError, match="was cut off while it was being written"):
+            writer.add(_record(1), SETTING)
+
+
 def test_a_kill_in_the_first_line_leaves_the_next_one_whole(tmp_path: Path) -> None:
     """Also where the last line is whole but for its end."""
     path = tmp_path / "e"

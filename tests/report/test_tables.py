@@ -3,17 +3,20 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from nodewise.history.points import comparison_points
 from nodewise.records.experiment import Experiment
 from nodewise.report.exports.registry import export_text
-from nodewise.report.tables import _shortened, condition_rows, labels_of, sample_rows
+from nodewise.report.tables import _shortened, condition_rows, labels_of, leaders, sample_rows
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import compare_verdict
 from nodewise.verdicts.run import run_summary
 from nodewise.verdicts.stored import stored
+from nodewise.verdicts.tune import SettingSummary
 from tests.verdicts.cases import BUSY, Runs, compared
 
 
@@ -38,6 +41,27 @@ def test_what_makes_commands_differ_is_never_cut() -> None:
     assert labels[2].endswith(" --fast") and len(set(labels)) == 3
     assert len(_shortened({rest: rest})[rest]) <= 50
     assert _shortened({"a": "./a 1", "b": "./b 1"}) == {"a": "./a 1", "b": "./b 1"}
+
+
+def _summary(key: str, median: float | None, runs: int) -> SettingSummary:
+    return SettingSummary(key, {}, runs, 0, median, 0.0, None, None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("maximise", "order"), [(False, ["a", "best", "c", "baseline"]), (True, ["baseline", "c", "best", "a"])]
+)
+def test_the_leaders_are_those_that_ran_thrice_and_the_two_of_the_verdict(maximise: bool, order: list[str]) -> None:
+    rows = [
+        _summary("a", 1.0, 3),
+        _summary("twice", 1.5, 2),
+        _summary("best", 2.0, 2),
+        _summary("c", 3.0, 3),
+        _summary("failed", None, 3),
+        _summary("baseline", 4.0, 1),
+    ]
+    tune: Any = SimpleNamespace(candidate="best", settings=rows[:: -1 if maximise else 1], maximise=maximise)
+    assert [one.key for one in leaders(tune)] == order
+    assert {one.key for one in leaders(tune, 2)} == {"baseline", "best"} and len(leaders(tune, 3)) == 3
 
 
 def test_a_command_by_itself_has_one_answer(tmp_path: Path) -> None:

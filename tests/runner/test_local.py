@@ -134,6 +134,21 @@ def test_metrics_are_read_from_the_output() -> None:
     assert "nowhere" in (run("echo", "no", options=options).error or "")
 
 
+def test_times_of_programs_and_of_whole_runs_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    reporting = ("echo", '{"nodewise": 1, "seconds": 0.5}')
+    for first, then, said in (
+        (reporting, ("true",), "no time of its own"),
+        (("true",), reporting, "a time of its own"),
+    ):
+        with LocalLauncher(RunOptions(one_clock=True)) as launcher:
+            assert launcher.run(Setting(tuple(first))).ok and launcher.run(Setting(("false",))).error == "exit code 1"
+            error = launcher.run(Setting(tuple(then))).error
+            assert error is not None and f"it reports {said}" in error and "--minimize wall_s" in error
+            assert launcher.run(Setting(tuple(first))).ok
+        with LocalLauncher(RunOptions()) as launcher:
+            assert launcher.run(Setting(tuple(first))).ok and launcher.run(Setting(tuple(then))).ok
+
+
 def test_the_protocol_is_read_wherever_it_stands_in_a_flood() -> None:
     code = (
         "import sys\nx = 'y' * 999 + '\\n'\n"

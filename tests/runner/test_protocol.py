@@ -27,6 +27,12 @@ def test_one_wrong_repetition_makes_the_run_wrong() -> None:
     assert reported.verified is False
 
 
+@pytest.mark.parametrize("text", ["٣", "1_000", "１"])
+def test_what_python_alone_takes_for_a_number_is_none(text: str) -> None:
+    reported = read_metrics(f"x:{text}", {"seconds": re.compile("x:(.*)")})
+    assert reported.seconds is None and reported.problem == f"metric seconds: {text!r} is no number that can be used"
+
+
 def test_no_lines_report_nothing() -> None:
     assert read_protocol([]).seconds is None
 

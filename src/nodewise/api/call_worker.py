@@ -42,7 +42,10 @@ def _main(path: str) -> None:
     function: Any = functools.reduce(getattr, call["function"].split("."), module)
     arguments, keywords = pickle.loads(call["arguments"])
     begin = time.perf_counter()
-    function(*arguments, **keywords)
+    try:
+        function(*arguments, **keywords)
+    except SystemExit as end:
+        raise SystemExit(f"the function ends its process instead of returning: sys.exit({end.code!r})") from end
     seconds = time.perf_counter() - begin
     # behind all that it has printed, wherever it has led its output
     for stream in (sys.stdout, sys.stderr):

@@ -10,15 +10,19 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from nodewise.base.arguments import checked_arguments, keywords_of
-from nodewise.base.errors import NodewiseError
+from nodewise.base.errors import InputError, NodewiseError, shortened
 from nodewise.base.late import late
+from nodewise.base.own_process import what_is_lacking
 from nodewise.experiments.progress import Note
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 Notify = Callable[[Note], None]
+#: Keywords of the functions that are notified.
+_HEARD = {"progress", "note"}
 #: Options in a hint, and in what is wrong where no words of a program's can be meant.
 _HINTED = late(r"(?<![\w-])(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))")
+_GO_ON = late(r"(?<![\w-])--resume (/\S+)")
 _NAMED = late(
     r"(?:(?<=^)|(?<=: )|(?<=\band )|(?<=\bof )|(?<=\bthan )|(?<=\bbeside )|(?<=\bhow ))(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))"
 )
@@ -58,11 +62,30 @@ def question(
             more = texts()
             with in_keywords(function, more):
                 bound = checked_arguments(function, args, kwargs, more)
+                if (lacking := what_is_lacking()) is not None:
+                    raise InputError(*lacking)
+                for name in _HEARD & bound.arguments.keys():
+                    bound.arguments[name] = _marking(bound.arguments[name])
                 return function(*bound.args, **bound.kwargs)
 
         return asked
 
     return decorate
+
+
+def _marking(heard: Callable[[Any], None] | None) -> Callable[[Any], None] | None:
+    """A function of the caller's, by whose errors it can be seen later that they are its own."""
+    if heard is None:
+        return None
+
+    def hears(said: Any) -> None:
+        try:
+            heard(said)
+        except NodewiseError as problem:
+            problem.of_caller = True
+            raise
+
+    return hears
 
 
 @contextmanager
@@ -84,8 +107,11 @@ def in_keywords(function: Callable[..., Any], texts: Iterable[str] = ()) -> Iter
     try:
         yield
     except NodewiseError as problem:
-        problem.what = outside(_NAMED, problem.what)
+        if problem.of_caller:
+            raise
+        problem.what = shortened(outside(_NAMED, problem.what))
         if problem.hint:
-            problem.hint = outside(_HINTED, problem.hint)
+            hint = _GO_ON.sub(r"out='\1', resume=True", problem.hint) if {"out", "resume"} <= names else problem.hint
+            problem.hint = shortened(outside(_HINTED, hint))
         problem.args = (problem.what,)
         raise

@@ -111,8 +111,8 @@ def _seconds(given: Duration, name: str = "duration") -> str:
     return f"{_plain(seconds_of(given, name))}s"
 
 
-def _share(given: Share) -> str:
-    return f"{_plain(share_of(given, 'share', None), 100)}%"
+def _share(given: Share, name: str) -> str:
+    return f"{_plain(share_of(given, name, None), 100)}%"
 
 
 def _plain(number: float, times: int = 1) -> str:
@@ -156,7 +156,7 @@ def tune_line(
             line.option("constraint", one)
         line.option("machine", None if machine is None else os.fspath(machine))
         line.option("allow", None if allow is None else processors_of(allow))
-        line.option("within", _share(within))
+        line.option("within", _share(within, "--within"))
         line.option("seed", seed)
         line.flag("no-history", not history)
         line.how(how)
@@ -203,8 +203,8 @@ def compare_line(
         for name, number in (("runs", runs), ("min-runs", least), ("max-runs", max_runs), ("warmup", warmup)):
             line.option(name, number)
         line.option("budget", None if budget is None else _seconds(budget, "--budget"))
-        line.option("within", _share(within))
-        line.option("fail-if-slower", None if threshold is None else _share(threshold))
+        line.option("within", _share(within, "--within"))
+        line.option("fail-if-slower", None if threshold is None else _share(threshold, "--fail-if-slower"))
         line.option("baseline", None if baseline is None else os.fspath(baseline))
         line.flag("any-machine", any_machine)
         line.flag("ignore-failure", ignore_failure)
@@ -297,7 +297,7 @@ def confirm_line(
         line.option("warmup", warmup)
         line.option("budget", _seconds(budget, "--budget"))
         line.option("max-runs", max_runs)
-        line.option("within", None if within is None else _share(within))
+        line.option("within", None if within is None else _share(within, "--within"))
         line.option("seed", seed)
         line.how(how)
         line.same_output(same_output, tolerance)

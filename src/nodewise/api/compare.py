@@ -12,7 +12,18 @@ from typing import Any, Unpack
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
 from nodewise.api.command_line import compare_line
-from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
+from nodewise.api.given import (
+    Command,
+    Duration,
+    Share,
+    StrPath,
+    Values,
+    seconds_of,
+    seed_of,
+    share_of,
+    values_of,
+    words_of,
+)
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
@@ -111,7 +122,7 @@ def prepare_compare(
         warmup=warmup,
         within=share_of(within, "--within"),
         threshold=None if threshold is None else share_of(threshold, "--fail-if-slower", None),
-        seed=seed,
+        seed=seed_of(seed),
         timeout_s=run.options.timeout_s,
         cwd=run.options.cwd,
         environment=run.environment,
@@ -220,6 +231,7 @@ def compare(
                     "functions have no parameters and no shell here", "give arguments by functools.partial(function, …)"
                 )
             made = contenders_of_calls(contenders, names, folder, resume, **steps)
+            run = dataclasses.replace(run, options=dataclasses.replace(run.options, returns=True))
             line: tuple[str, ...] = ()
         else:
             commands = [c for c in contenders if not callable(c)]

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import confirm_line
-from nodewise.api.given import Duration, Share, StrPath, seconds_of, share_of
+from nodewise.api.given import Duration, Share, StrPath, seconds_of, seed_of, share_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, with_same_output
@@ -106,7 +106,7 @@ def prepare_confirm(
         most=max_runs if runs is None else runs,
         warmup=warmup,
         within=then.within if within is None else share_of(within, "--within"),
-        seed=seed,
+        seed=seed_of(seed),
         timeout_s=run.options.timeout_s,
         cwd=run.options.cwd,
         environment=environment,

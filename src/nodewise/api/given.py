@@ -13,7 +13,7 @@ from typing import TypeAlias
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.base.processors import format_processors
-from nodewise.base.units import parse_seconds, parse_share
+from nodewise.base.units import MOST_SHARE, parse_seconds, parse_share
 
 #: Seconds as a number, `timedelta`, or as text: `30`, `"30s"`, `"1.5min"`.
 Duration: TypeAlias = float | str | timedelta
@@ -51,9 +51,16 @@ def share_of(given: Share, name: str, most: float | None = 1.0) -> float:
         return parse_share(given, name, most)
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
         raise InputError(f"{name}: not a share: {given!r}", "give a part of one, such as 0.01, or '1%'")
-    if given < 0 or (most is not None and not 0 < given < most):
+    if given < 0 or given > MOST_SHARE or (most is not None and not 0 < given < most):
         raise InputError(f"{name}: not a share: {given!r}", "give a part of one, such as 0.01, or '1%'")
     return float(given)
+
+
+def seed_of(seed: int) -> int:
+    """A seed for random numbers. Raises InputError where it is below zero, which not all generators take."""
+    if seed < 0:
+        raise InputError(f"--seed {seed} is below zero", "give 0 or more")
+    return seed
 
 
 def check_threads(threads: int | None) -> None:

@@ -86,7 +86,7 @@ def kept(out: StrPath | None, resume: bool, kind: str, *, named: bool = True) ->
                 shutil.rmtree(folder, ignore_errors=True)
     except NodewiseError as problem:
         with suppress(OSError):
-            if (folder / "samples.jsonl").stat().st_size and str(folder) not in str(problem):
+            if not problem.of_caller and (folder / "samples.jsonl").stat().st_size and str(folder) not in str(problem):
                 where = f"what was measured is kept in {folder}: out with resume=True goes on"
                 problem.hint = f"{problem.hint}; {where}" if problem.hint else where
         raise

@@ -184,6 +184,7 @@ def choose_run(
         price=price,
         needed=tuple(needed),
         over_ranks=read_over_ranks(over_ranks),
+        one_clock=objective.metric == SECONDS.metric or objective.metric.endswith("/s"),
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import scale_line
-from nodewise.api.given import Command, Duration, Processors, StrPath, seconds_of, words_of
+from nodewise.api.given import Command, Duration, Processors, StrPath, seconds_of, seed_of, words_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
@@ -146,7 +146,7 @@ def prepare_scale(
         times=float(times),
         most=blocks,
         budget=Budget(seconds_of(budget, "--budget")),
-        seed=seed,
+        seed=seed_of(seed),
         timeout_s=run.options.timeout_s,
         environment=run.environment,
         asked=tuple(asked),

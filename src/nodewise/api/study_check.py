@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodewise.base.errors import NodewiseError
+from nodewise.base.errors import NodewiseError, UnavailableError
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.rules import Rule, contract
 from nodewise.tuning.axes import AXES
@@ -36,8 +36,11 @@ def _faults(rule: Rule, found: Found) -> Iterator[str]:
     """The faults; what the study's own Python raises is one of them."""
     try:
         yield from rule.faults(found)
-    except NodewiseError:
+    except UnavailableError:
         raise
+    except NodewiseError as problem:
+        # what one rule cannot be asked of does not keep the others from being asked
+        yield problem.what
     except Exception as problem:
         own = [f for f in traceback.extract_tb(problem.__traceback__) if Path(f.filename).is_relative_to(found.folder)]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -96,6 +96,8 @@ def run_suite(
                     # it would be no better for those that follow
                     raise
                 except NodewiseError as problem:
+                    if problem.of_caller:
+                        raise
                     error = problem.what
             rows.append(_row(case, out / case.folder, verdict, gate, error, why))
             each(rows[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import math
 import os
 import platform
 import re
@@ -38,6 +39,8 @@ _HOW = {
     "metric": "metrics",
 }
 _STEPS = ("setup", "prepare", "conclude", "cleanup")
+#: More commands than anybody waits for.
+_MOST_CASES = 10_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -155,7 +158,16 @@ def read_suite(path: Path) -> Suite:
         cases += _cases(
             path, lines, at, name, {**defaults, **table, "env": {**defaults.get("env", {}), **table.get("env", {})}}
         )
-    return Suite(path, tuple(cases), lines)
+    suite = Suite(path, tuple(cases), lines)
+    of_folder: dict[str, Case] = {}
+    for case in cases:
+        other = of_folder.setdefault(case.folder, case)
+        if other is not case:
+            raise InputError(
+                f"{suite.where(case, 'parameters')}: the folders of {other.name!r} and {case.name!r} have one name: {case.folder}",
+                "write values that differ in letters, digits, dots or hyphens",
+            )
+    return suite
 
 
 def _check(lines: TomlLines, at: str, table: Any, all_of_them: bool = True) -> None:
@@ -195,6 +207,11 @@ def _cases(path: Path, lines: TomlLines, at: str, name: str, table: Mapping[str,
                 f"{lines.at(at)}: nothing has {{{parameter}}}", f"write {{{parameter}}} in run where its values belong"
             )
     found = []
+    if (count := math.prod(map(len, parameters.values()))) > _MOST_CASES:
+        raise InputError(
+            f"{lines.at(f'{at}.parameters')}: {count} combinations of values, and a suite has {_MOST_CASES} at most",
+            "write commands of their own for those that matter",
+        )
     for combination in itertools.product(*parameters.values()):
         values = dict(zip(parameters, combination, strict=True))
         how = {_HOW[key]: value for key, value in table.items() if key in _HOW and value not in ({}, "")}

@@ -163,11 +163,11 @@ def where(
     if (pid is None) == (command is None):
         raise InputError("name either a command or a process", "give command or pid")
     interval = seconds_of(interval, "--interval")
+    for_s = seconds_of(seconds, "--seconds")
     asked = prepare_where(interval, plan, memory)
     if pid is not None:
-        seconds = seconds_of(seconds, "--seconds")
-        observer = observer_of(pid, seconds, interval, note or unheard)
-        watch_for(observer, seconds)
+        observer = observer_of(pid, for_s, interval, note or unheard)
+        watch_for(observer, for_s)
         seen = observer.seen
     else:
         run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)

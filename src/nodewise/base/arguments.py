@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from nodewise.base.errors import InputError
 from nodewise.base.lists import listed
+from nodewise.base.units import MOST_WHOLE
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -137,7 +138,7 @@ def _fit(value: Any, kind: Any, where: str) -> Any:
     """The value as the function is to have it. Raises _UnfitError."""
     origin = typing.get_origin(kind)
     if kind is Any or kind is object:
-        return value
+        return _bounded(value, where) if isinstance(value, int) else value
     if origin in (typing.Union, types.UnionType):
         return _fit_union(value, kind, where)
     if origin is re.Pattern:
@@ -184,16 +185,29 @@ def _plain(value: Any, kind: Any, where: str) -> Any:
             return bool(value)
     elif kind is int:
         if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            return operator.index(value)
+            return _bounded(operator.index(value), where)
     elif kind is float:
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            return value if isinstance(value, int | float) else _number(value, where)
+            return _bounded(value, where) if isinstance(value, int | float) else _number(value, where)
     elif kind is str:
         if isinstance(value, str):
             return _text(value, where)
     elif isinstance(value, kind):
         return value
     raise _UnfitError(value, kind, where)
+
+
+def _bounded(value: Any, where: str) -> Any:
+    """A number as it is. Raises _UnfitError for a whole one of more than anything has, which others cannot convert."""
+    if isinstance(value, int) and abs(value) > MOST_WHOLE:
+        raise _UnfitError(
+            value,
+            int,
+            where,
+            f"a whole number of {value.bit_length()} bits is beyond ±{MOST_WHOLE}",
+            "give a smaller one",
+        )
+    return value
 
 
 def _number(value: Any, where: str) -> float:

@@ -3,13 +3,23 @@
 
 from __future__ import annotations
 
+from nodewise.base.escaping import escaped, harmless
 from nodewise.base.exit_codes import ExitCode
+
+_LONGEST, _END = 1500, 150
+
+
+def shortened(text: str) -> str:
+    """A message without the middle of what is beyond reading: what it quotes may be of any length."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END - 50]} … {text[-_END:]}"
 
 
 class NodewiseError(Exception):
     """A failure to be reported to the user in one message; `exit_code` is what the command line returns."""
 
     exit_code = ExitCode.BAD_INPUT
+    #: Raised by a function of the caller's, on its way back: its words are left alone.
+    of_caller = False
 
     def __init__(self, what: str, hint: str | None = None):
         super().__init__(what)
@@ -21,7 +31,8 @@ class NodewiseError(Exception):
         return (type(self), (self.what, self.hint))
 
     def __str__(self) -> str:
-        return f"{self.what}\n\nhint: {self.hint}" if self.hint else self.what
+        # who prints it may have a terminal, and no way to write stray bytes
+        return harmless(escaped(f"{self.what}\n\nhint: {self.hint}" if self.hint else self.what))
 
 
 class InputError(NodewiseError):

@@ -14,8 +14,8 @@ def parse_processors(text: str) -> tuple[int, ...]:
     """
     found: set[int] = set()
     for part in text.strip().split(","):
-        match = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\s*", part)
-        if not match and re.search(r"\d{8}", part):
+        match = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?\s*", part)
+        if not match and re.search(r"[0-9]{8}", part):
             raise InputError(
                 f"no machine has so many processors: {part!r} in {text!r}", "processors are numbered from 0"
             )

@@ -18,9 +18,13 @@ TIME_UNITS = {
     **dict.fromkeys(("us", "µs", "μs"), 1e-6),
     "ns": 1e-9,
 }
-_PART = late(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]+)\s*")
+_PART = late(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµμ]+)\s*")
+#: No count that anyone means is larger: of runs, threads, bytes of a page.
+MOST_WHOLE = 2**53
 _LONGEST_S = 1e9
-_SIZE = late(r"(\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})\s*([kKmMgGtTpP]?)(i?)[bB]?")
+#: No share of anything, nor a slowdown that one would allow, is larger.
+MOST_SHARE = 1e4
+_SIZE = late(r"([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kKmMgGtTpP]?)(i?)[bB]?")
 _LARGEST = 1 << 60
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -33,7 +37,7 @@ def parse_seconds(text: str, option: str = "") -> float:
     """
     shown = f"{option}: {text!r}" if option else repr(text)
     plain = text.strip().lower()
-    parts = [(plain, "s")] if re.fullmatch(r"\d+\.?\d*|\.\d+", plain) else _PART.findall(plain)
+    parts = [(plain, "s")] if re.fullmatch(r"[0-9]+\.?[0-9]*|\.[0-9]+", plain) else _PART.findall(plain)
     units = [TIME_UNITS.get(unit, 0.0) for _, unit in parts]
     whole = (len(parts) == 1 and not _PART.findall(plain)) or _PART.sub("", plain) == ""
     falling = all(one > other for one, other in pairwise(units))
@@ -55,10 +59,10 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
 
     Without a sign it is below one, so that nobody's `2` is taken for 200 %. Raises InputError.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?|\.\d+(?:e-?\d+)?)\s*(%?)\s*", text.lower())
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?|\.[0-9]+(?:e-?[0-9]+)?)\s*(%?)\s*", text.lower())
     share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     bare = match is not None and not match[2] and share >= 1
-    if match is None or bare or (most is not None and not 0 < share < most):
+    if match is None or bare or share > MOST_SHARE or (most is not None and not 0 < share < most):
         raise InputError(f"{option}: not a share: {text!r}", f"write it such as {option} 1% or {option} 0.01")
     return share
 

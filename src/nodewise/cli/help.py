@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from nodewise.base.units import MOST_WHOLE
+
 #: Groups of options that many commands have. Those of one command alone come before them.
 MEASUREMENT = "Measurement"
 PROGRAM = "Program"
@@ -35,12 +37,8 @@ class GroupedOption(click.Option):
         self.group = group
 
 
-#: No count that anyone means is larger: of runs, threads, bytes of a page.
-MOST = 2**53
-
-
 def option(*spelled: str, group: str, **attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`click.option` with a `group`; a whole number is at most `MOST` and at least -`MOST`."""
+    """`click.option` with a `group`; a whole number is at most `MOST_WHOLE` and at least -`MOST_WHOLE`."""
     kind = attributes.get("type")
     if kind is int:
         attributes["type"] = _Whole()
@@ -54,8 +52,8 @@ class _Bounded:
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)  # type: ignore[misc]  # of the class beside it
-        if abs(number) > MOST:
-            raise click.BadParameter(f"it is beyond ±{MOST}.", ctx=ctx, param=param)
+        if abs(number) > MOST_WHOLE:
+            raise click.BadParameter(f"it is beyond ±{MOST_WHOLE}.", ctx=ctx, param=param)
         return number
 
 

@@ -9,25 +9,23 @@ import importlib
 import os
 import pkgutil
 import re
-import resource
 import signal
 import sys
-import threading
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import nodewise
 from nodewise.base.ends import asked_to_end_by, ended_like_ctrl_c
-from nodewise.base.errors import NodewiseError
+from nodewise.base.errors import NodewiseError, shortened
 from nodewise.base.escaping import in_quotes
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.installed import entry_points_of
 from nodewise.base.late import late
 from nodewise.base.meant import meant
+from nodewise.base.own_process import hear_children, what_is_lacking
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
@@ -39,14 +37,7 @@ if TYPE_CHECKING:
 
 #: What commands stand under in the help, in this order.
 SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Others")
-#: The runner with its pipes, the experiment's files, and what Python opens besides.
-_FEWEST_FILES = 64
-#: Python with NumPy and a thread of its own for each processor.
-_LEAST_MEMORY = 256 << 20
-#: With fewer allowed it is tried whether there are enough.
-_MANY_PROCESSES = 1024
 _LONGEST_SHOWN = 120
-_LONGEST_SAID = 1500
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
@@ -216,12 +207,9 @@ def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
 
 
 def _complain(what: str, hint: str | None = None) -> None:
-    if len(what) > _LONGEST_SAID:
-        # what was typed may be of any length
-        what = f"{what[: _LONGEST_SAID - 200]} … {what[-150:]}"
     # where nobody can hear it the exit code is all there is
     with contextlib.suppress(OSError):
-        print(f"error: {in_quotes(what)}", file=sys.stderr)
+        print(f"error: {in_quotes(shortened(what))}", file=sys.stderr)
         if hint:
             print(f"\nhint: {in_quotes(hint)}", file=sys.stderr)
 
@@ -230,8 +218,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 well, 2 for bad input, 70 for a defect of nodewise's own."""
     words = sys.argv[1:] if arguments is None else arguments
     open_standard_streams()
-    if (missing := _missing(words)) is not None:
-        _complain(*missing)
+    hear_children()
+    # none that a system starts has one
+    if (number := next((i for i, word in enumerate(words, 1) if "\0" in word), 0)) > 0:
+        _complain(f"argument {number} holds a zero byte", "no name and no text that is read here has one")
+        return ExitCode.BAD_INPUT
+    if (lacking := what_is_lacking()) is not None:
+        _complain(*lacking)
         return ExitCode.BAD_INPUT
     try:
         with ended_like_ctrl_c(), masked_terminal(words):
@@ -253,59 +246,6 @@ def main(arguments: list[str] | None = None) -> int:
         # what nobody can hear is not tried again at the interpreter's end, whose failure would be the exit code
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return code
-
-
-def _missing(words: list[str]) -> tuple[str, str] | None:
-    """What a process cannot do without and this one lacks, with a hint; None where all is there."""
-    # none that a system starts has one
-    if (number := next((i for i, word in enumerate(words, 1) if "\0" in word), 0)) > 0:
-        return f"argument {number} holds a zero byte", "no name and no text that is read here has one"
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
-        return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"
-    for limit, what, letter in (
-        (resource.RLIMIT_AS, "address space", "v"),
-        (resource.RLIMIT_DATA, "memory for data", "d"),
-    ):
-        memory, _ = resource.getrlimit(limit)
-        if memory != resource.RLIM_INFINITY and memory < _LEAST_MEMORY:
-            least = f"nodewise needs {_LEAST_MEMORY >> 20} MiB"
-            return (
-                f"only {memory >> 20} MiB of {what} may be used, and {least}",
-                f"raise it: ulimit -{letter} unlimited",
-            )
-    processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    if processes != resource.RLIM_INFINITY and processes < _MANY_PROCESSES and not _can_start(_needed_processes()):
-        few = f"you may have no more than {processes} processes at once, and nodewise needs {_needed_processes()} besides those that run"
-        return few, "raise it: ulimit -u, or end some of yours"
-    try:
-        Path.cwd()
-    except OSError as problem:
-        return f"the current directory cannot be used: {problem.strerror}", "it was removed, or may not be entered: cd"
-    return None
-
-
-def _needed_processes() -> int:
-    """The threads of what NumPy computes with, one for each processor but for the first, and the runner, its guard and a program."""
-    return len(os.sched_getaffinity(0)) + 2
-
-
-def _can_start(count: int) -> bool:
-    """Whether so many threads, which are counted as processes, can be had at once."""
-    go_on = threading.Event()
-    started = []
-    try:
-        for _ in range(count):
-            thread = threading.Thread(target=go_on.wait)
-            thread.start()
-            started.append(thread)
-    except RuntimeError:
-        return False
-    finally:
-        go_on.set()
-        for thread in started:
-            thread.join()
-    return True
 
 
 def _run(words: list[str]) -> int:

@@ -213,7 +213,7 @@ class Comparer:
             except (ProgramError, InputError) as problem:
                 if not all(self._costs.values()):
                     self._give_up(writer)
-                else:
+                elif not problem.of_caller:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
             writer.end_runs()

@@ -236,7 +236,9 @@ class _Run:
                     stopped = blocks.repeat(self._arms, STUDY, rest, self._take)
             except KeyboardInterrupt:
                 if not self._made:
-                    self._give_up(writer)
+                    # a run may have taken minutes, also one of a block that is not whole
+                    if not writer.measured:
+                        self._give_up(writer)
                     raise
                 stopped = "interrupted"
             except InputError:

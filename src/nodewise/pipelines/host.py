@@ -49,6 +49,7 @@ def main() -> None:
     os.set_blocking(ended, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     # it is woken where the one above is killed, and ends what it started
     signal.signal(signal.SIGUSR1, lambda *_: None)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGUSR1, 0, 0, 0)

@@ -276,7 +276,8 @@ class Records(Sequence[Record]):
     def values(self, metric: str) -> npt.NDArray[np.float64]:
         """A number of each record by its name, as `runner.objective.value_of` reads it; NaN where a record has none of it."""
         if metric.endswith("/s") and metric != "/s":
-            return self.values(metric.removesuffix("/s")) / self.plain("seconds")
+            seconds = self.plain("seconds")
+            return self.values(metric.removesuffix("/s")) / np.where(seconds > 0, seconds, np.nan)
         if metric in ("seconds", "wall_s"):
             return self.plain(metric)
         if metric == "cpu_s":

@@ -202,6 +202,7 @@ class Writer:
                 "wait for it, or choose another directory with --out",
             ) from problem
         self._fresh = question is not None and not os.fstat(self._samples).st_size
+        self._least = 0
         try:
             self._begin(question, masks)
         except BaseException:
@@ -330,10 +331,15 @@ class Writer:
             raise StoreError(
                 f"{path} was taken away while it was being written", "what was measured into it is gone; measure again"
             )
+        if start < self._least:
+            raise StoreError(
+                f"{path} was cut off while it was being written", "what was measured into it is gone; measure again"
+            )
         try:
             # a first part may still have found room; what is in the way of the rest says why
             while data:
                 data = data[os.write(self._samples, data) :]
+            self._least = os.fstat(self._samples).st_size
         except OSError as problem:
             # who may no longer write may not cut off either; a line that has no end is passed over
             with contextlib.suppress(OSError):

@@ -17,7 +17,7 @@ class Kind:
     `name` is what `question.json` has as `kind`, and the name of its command. `question` is the typed dictionary that the
     question is checked against (`records.question` has those to begin with), `check` what must hold besides; it raises ShapeError.
 
-    The others are references, `package.module:name`, which are followed when they are first needed: who reads a
+    The others are references (`NEEDED` are those that each kind has), `package.module:name`, which are followed when they are first needed: who reads a
     question loads no page. `judge` leads to a function that is given the experiment (`records.experiment.Experiment`) and gives its
     verdict; where it is empty, `keeps` is the name under which `verdict.json` keeps what was found, one or a list.
     `verdict` is the frozen dataclass of that. `page`, `figures` and `rows` are functions of a `verdicts.stored.Stored`: the HTML; charts,
@@ -36,11 +36,11 @@ class Kind:
 
     name: str
     question: type
-    verdict: str
-    text: str
-    page: str
-    figures: str
-    rows: str
+    verdict: str = ""
+    text: str = ""
+    page: str = ""
+    figures: str = ""
+    rows: str = ""
     judge: str = ""
     keeps: str = ""
     check: Callable[[Mapping[str, Any]], None] | None = None

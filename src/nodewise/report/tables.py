@@ -127,7 +127,7 @@ def _aliases(machine: Machine, setting: Setting) -> list[str]:
 
 
 def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> list[dict[str, Any]]:
-    """A row for each setting and each name of its placement: threads, series, median and interval in seconds."""
+    """A row for each setting and each name of its placement: threads, series, median and interval in the metric's unit."""
     machine = machine_of(experiment)
     rows = []
     for one in summaries:
@@ -143,7 +143,7 @@ def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> 
 
 
 def leaders(verdict: CompareVerdict | TuneVerdict, most: int = 6) -> list[ContenderSummary] | list[SettingSummary]:
-    """The summaries worth a closer look: the baseline, the candidate, and the fastest that ran more than once.
+    """The summaries worth a closer look: the baseline, the candidate, and the best that ran three times or more, the best first.
 
     Of a comparison all contenders, as long as they can be distinguished in a figure.
     """
@@ -152,7 +152,8 @@ def leaders(verdict: CompareVerdict | TuneVerdict, most: int = 6) -> list[Conten
     wanted = {BASELINE, verdict.candidate}
     first = [s for s in verdict.settings if s.key in wanted and s.median is not None]
     more = [s for s in verdict.settings if s.key not in wanted and s.runs > 2 and s.median is not None]
-    return sorted(first + more[: most - len(first)], key=lambda s: s.median or 0.0)
+    sign = -1.0 if verdict.maximise else 1.0
+    return sorted(first + more[: most - len(first)], key=lambda s: sign * (s.median or 0.0))
 
 
 def sample_rows(

@@ -15,7 +15,7 @@ class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
     `each` are the words for the number of ranks on each node, `{n}`; `{nodes}` in them is that of nodes. `libraries` are the families of MPI
-    libraries whose programs it can start, its own first; `package` is what brings it, empty for the system itself. `file` is the
+    libraries whose programs it can start, its own first, none where it starts those of any (the launchers of a library come before it); how many ranks there are is said by `-n`. `package` is what brings it, empty for the system itself. `file` is the
     library of its own by the name that a program asks the loader for, `own` a pattern of all names that it had;
     `subcommand` stands before its options (`flux run`).
     """

@@ -27,7 +27,9 @@ class RunOptions:
     its output each sample keeps as its answer. `domain` are processors on which others' load disturbs a run although it
     takes no processor from it, as those that share its memory's bandwidth. `over_ranks` says what becomes of metrics that
     several ranks print. `as_printed`: what a line to paste into a shell starts before the program (taskset, numactl) is started
-    here, too, wherever its time would show.
+    here, too, wherever its time would show. `one_clock`: times that programs report
+    of themselves and those of whole runs are not compared with each other: what the first good run has counts. `returns`: a run that does not report its own time is an error, as that of a function
+    which ended its process.
     """
 
     cwd: Path | None = None
@@ -43,6 +45,8 @@ class RunOptions:
     domain: tuple[int, ...] = ()
     over_ranks: OverRanks = field(default_factory=OverRanks)
     as_printed: bool = False
+    one_clock: bool = False
+    returns: bool = False
 
 
 class Launcher(Protocol):

@@ -97,6 +97,7 @@ class LocalLauncher:
         self._memory_kills: int | None = None
         self._run = ("", 0.0)
         self._needed = self._options.needed
+        self._source = ""
         #: How long the shortest good run took; infinity before it, and where programs report their own times.
         self._run_s = math.inf
         self._rests = Rests(root or Path("/"))
@@ -135,7 +136,7 @@ class LocalLauncher:
         reply["conditions"] |= rest
         if seconds := self._served.end():
             reply["usage"]["served_s"] = seconds
-        sample = self._sample(setting, reply)
+        sample = self._of_one_clock(self._sample(setting, reply))
         self._served.wanted |= any(mark.startswith(OTHER_LOAD) for mark in sample.marks)
         self._rests.after(sample)
         if sample.ok and self._needed:
@@ -143,6 +144,22 @@ class LocalLauncher:
         if sample.ok and sample.source == "wall":
             self._run_s = min(self._run_s, sample.seconds)
         return sample
+
+    def _of_one_clock(self, sample: Sample) -> Sample:
+        """A good run, or an error where its time is another one than that of the runs before."""
+        if not self._options.one_clock or not sample.ok:
+            return sample
+        self._source = self._source or sample.source
+        if sample.source == self._source:
+            return sample
+        missing = (
+            "no time of its own, and runs before it did"
+            if sample.source == "wall"
+            else "a time of its own, and runs before it did not"
+        )
+        return replace(
+            sample, error=f"it reports {missing}: they cannot be compared (--minimize wall_s compares whole runs)"
+        )
 
     def _as_printed(self, setting: Setting) -> Setting:
         """The setting, started through what its line starts first where that takes a part of the time that shows.
@@ -465,6 +482,8 @@ def _error(reply: Mapping[str, Any], reported: Reported, output: str, options: R
         return reported.problem
     if reported.verified is False:
         return "wrong result: the program says verified false"
+    if options.returns and reported.seconds is None:
+        return "its process ended before the function returned"
     if (expected := options.expect) is None:
         return None
     try:

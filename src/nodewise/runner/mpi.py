@@ -68,7 +68,7 @@ def find_launcher(name: str, environment: Mapping[str, str]) -> tuple[Family, st
     there = [f.name for f in families().values() if any(family_of(p, environment) is f for p in f.programs)]
     raise InputError(
         f"--launcher {name}: {family.title} is not here: no {' nor '.join(family.programs[:2])} of it is on PATH",
-        (f"install it ({family.package})" if family.package else "it comes with Cray's systems")
+        (f"install it ({family.package})" if family.package else "it comes with the system that it is of")
         + (f", or take one that is here: {', '.join(there)}" if there else ""),
     )
 

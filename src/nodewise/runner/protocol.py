@@ -52,6 +52,13 @@ def _unread_of(record: Mapping[str, Any], line: str) -> str:
     return f"{lost[0]} was not read, since {shown(record[lost[0]])} is no number: {line[:_SHOWN]}" if lost else ""
 
 
+def _plain(text: str) -> str:
+    """The text of a number as programs print it. Raises ValueError for what Python alone takes for one."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return text
+
+
 def _is_meant(name: str, value: Any) -> bool:
     """Whether what is no number stands where one is due, or is one in quotes."""
     if not isinstance(value, str):
@@ -124,7 +131,7 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Report
             return Reported(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
         text = last[1] if pattern.groups else last[0]
         try:
-            found[name] = bounded(float(text))
+            found[name] = bounded(float(_plain(text)))
         except (TypeError, ValueError):
             return Reported(problem=f"metric {name}: {text!r} is no number that can be used")
         if name == "seconds" and found[name] <= 0:

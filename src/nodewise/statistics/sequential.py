@@ -146,7 +146,7 @@ class OpenLooks:
 
     @property
     def fewest(self) -> int:
-        """The fewest blocks that give an interval: six, or the smallest n with 2 / 2^n within what the first look may cost."""
+        """The fewest blocks that give an interval: the smallest n with 2 / 2^n within what the first look may cost, at least six."""
         return _fewest(self.alpha / self.comparisons)
 
 
