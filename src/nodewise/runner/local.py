@@ -147,18 +147,16 @@ class LocalLauncher:
 
     def _of_one_clock(self, sample: Sample) -> Sample:
         """A good run, or an error where its time is another one than that of the runs before."""
-        if not self._options.one_clock or not sample.ok:
+        self._source = self._source or (sample.source if sample.ok else "")
+        if not self._options.one_clock or not sample.ok or sample.source == self._source:
             return sample
-        self._source = self._source or sample.source
-        if sample.source == self._source:
-            return sample
-        missing = (
-            "no time of its own, and runs before it did"
+        said = (
+            "no time of its own, as runs before it"
             if sample.source == "wall"
-            else "a time of its own, and runs before it did not"
+            else "a time of its own, as none before it"
         )
         return replace(
-            sample, error=f"it reports {missing}: they cannot be compared (--minimize wall_s compares whole runs)"
+            sample, error=f"it reports {said}: they cannot be compared (--minimize wall_s compares whole runs)"
         )
 
     def _as_printed(self, setting: Setting) -> Setting:
