@@ -394,3 +394,21 @@ def test_a_contender_that_the_budgets_end_cuts_off_has_not_failed() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=300, firm=True, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
     assert (result.stopped, result.blocks) == ("budget", 6)
     assert all(not row.not_run for row in result.rows)
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_of_a_block_that_is_not_whole_the_runs_are_kept(tmp_path: Path, after: int) -> None:
+    class Interrupted(Given):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            if len(self.order) == after:
+                raise KeyboardInterrupt
+            return super().run(setting, timeout_s=timeout_s)
+
+    question = StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6, out=tmp_path / "x")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(question, Interrupted())  # type: ignore[arg-type]
+    assert (tmp_path / "x").exists() == (after > 0)
+    if after:
+        assert (tmp_path / "x/samples.jsonl").read_text().count('"type": "sample"') == after
+        result = run_study(replace(question, resume=True), Given())  # type: ignore[arg-type]
+        assert all(len(row.times) >= 6 for row in result.rows)
