@@ -97,6 +97,15 @@ struct Launch {
     Answer* answer = nullptr;
 };
 
+// The signal by which a child was stopped for using the terminal, whose foreground it is not in; 0 where it was not.
+int stopped_by_terminal(int pid) {
+    siginfo_t stopped{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &stopped, WSTOPPED | WNOHANG) != 0 || stopped.si_pid != pid) {
+        return 0;
+    }
+    return stopped.si_status == SIGTTIN || stopped.si_status == SIGTTOU ? stopped.si_status : 0;
+}
+
 int give_up(Launch* launch, const char* step) {
     launch->answer->failed_errno = errno;
     launch->answer->failed_step = step;
@@ -448,6 +457,7 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
         }
         if (watched[0].revents != 0) {
             outcome.stopped |= take_signals();
+            outcome.by_terminal = outcome.by_terminal != 0 ? outcome.by_terminal : stopped_by_terminal(pid);
         }
         if (watched[1].revents != 0 && !streams.out->drain(watched[1].fd)) {
             watched[1].fd = -1;
@@ -460,6 +470,8 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
             watched[3].fd = -1;
             watched[4].fd = -1;
             outcome.cancelled = true;
+        } else if (outcome.by_terminal != 0 && !asked) {
+            // nobody would let it go on
         } else if (deadline > 0 && now() >= deadline && !asked) {
             outcome.timed_out = true;
         } else if (deadline == 0 || now() < deadline) {

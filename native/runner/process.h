@@ -46,6 +46,8 @@ struct Outcome {
     int signal = 0;
     bool timed_out = false;
     bool cancelled = false;
+    // The signal by which the terminal stopped the program, which may not use it; 0 where it did not.
+    int by_terminal = 0;
     // Whether this process was stopped meanwhile, and so saw the end late.
     bool stopped = false;
     // What the program's main thread might use at its end, where that is not within the mask that it was given.

@@ -145,6 +145,7 @@ class Server {
                       {"signal", outcome.signal},
                       {"timed_out", outcome.timed_out},
                       {"cancelled", outcome.cancelled},
+                      {"by_terminal", outcome.by_terminal},
                       {"stopped", outcome.stopped},
                       {"left_behind", outcome.left.names},
                       {"rebound", outcome.rebound},

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -224,6 +225,27 @@ def test_a_program_that_reads_a_terminal_ends_and_is_explained(tmp_path: Path) -
     os.close(sub)
     assert process.returncode == 2
     assert "no terminal" in err and "--input FILE" in err
+
+
+@pytest.mark.parametrize(("line", "stop"), [("read x", "SIGTTIN"), ("stty -echo", "SIGTTOU")])
+def test_a_program_that_asks_at_the_terminal_itself_is_named_and_stands_for_nobody(
+    tmp_path: Path, line: str, stop: str
+) -> None:
+    """It is in none of the terminal's foreground, and would stand still for ever."""
+    (tmp_path / "ask").write_text(f"#!/bin/sh\n{line} </dev/tty\n")
+    (tmp_path / "ask").chmod(0o755)
+    command = shlex.join([sys.executable, "-m", "nodewise", "run", "-r", "2", "--", "./ask"])
+    done = subprocess.run(
+        ["script", "-qec", command, "/dev/null"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 2
+    assert f"./ask: stopped by {stop}: it uses the terminal" in done.stdout
 
 
 def _undecided(nodewise: Command, tmp_path: Path) -> Any:

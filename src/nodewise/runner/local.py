@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import os
@@ -27,17 +26,17 @@ from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors, processors_are
-from nodewise.base.units import format_bytes, format_seconds
+from nodewise.base.units import format_bytes
 from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
+from nodewise.runner.failures import failure_of, start_error
 from nodewise.runner.find_program import find_program
 from nodewise.runner.launch import helpers_matter, helpers_of
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import OTHER_LOAD, STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.outlived import RUN_VARIABLE, end_outlived, now_s
-from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.proc_files import children_of, read_stat
 from nodewise.runner.protocol import Reported, read_metrics, read_protocol
@@ -130,7 +129,7 @@ class LocalLauncher:
             spent = time.monotonic() - begin
             return Sample(spent, spent, started_at, error=str(problem))
         if "failed_step" in reply:
-            raise _start_error(setting, self._options, reply)
+            raise start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
         self.energy_missing = reply["energy_missing"]
         reply["conditions"] |= rest
@@ -182,7 +181,7 @@ class LocalLauncher:
         except _MalformedError as problem:
             raise ProgramError(f"{words[0]}: {problem}") from problem
         if "failed_step" in reply:
-            raise _start_error(setting, self._options, reply)
+            raise start_error(setting, self._options, reply)
         printed = reply["out"]["text"] + reply["err"]["text"]
         return Ended(reply["exit_code"], reply["signal"], reply["timed_out"], printed)
 
@@ -383,7 +382,7 @@ class LocalLauncher:
         metrics = dict(reported.metrics)
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
-        error = _error(reply, reported, everything, self._options)
+        error = failure_of(reply, reported, everything, self._options)
         if error is not None and not reply["timed_out"]:
             error += self._memory_kill()
         answer = self._answers.read(reply) if error is None else NO_ANSWER
@@ -436,59 +435,6 @@ def _limit_number(name: str) -> int:
         known = sorted(n.removeprefix("RLIMIT_") for n in dir(resource) if n.startswith("RLIMIT_"))
         raise InputError(f"unknown resource limit: {name!r}", f"the limits are: {', '.join(known)}")
     return int(number)
-
-
-def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
-    step, message = reply["failed_step"], reply["message"]
-    name = setting.command[0]
-    if step == "standard input" and reply["failed_errno"] == errno.ETIMEDOUT:
-        return ProgramError(
-            f"cannot read the input {options.stdin}: it is a pipe, and nothing was written to it",
-            "each run reads all of the input: put it into a file, or write to the pipe again and again",
-        )
-    if step == "start" and not reply["failed_errno"]:
-        return ProgramError(f"{name} was killed before it began", "run again; the system may be short of memory")
-    if step == "exec" and reply["failed_errno"] == 8:
-        return ProgramError(
-            f"{name} cannot be executed: it is no program for this machine, nor a script with a #! line",
-            "start a script through its interpreter, such as: -- bash script.sh",
-        )
-    what = {
-        "exec": f"{name} cannot be executed: {message}",
-        "standard input": f"cannot read the input {options.stdin}: {message}",
-        "working directory": f"cannot run in {options.cwd}: {message}",
-        "affinity": f"cannot bind to processors {format_processors(setting.mask or ())}: {message}",
-        "affinity read back": f"the system bound to less than processors {format_processors(setting.mask or ())}: "
-        "a cpuset holds some of them back",
-        "memory policy": f"the system refuses the memory policy {setting.memory}: {message}",
-        "huge pages": f"the system refuses to forbid huge pages: {message}",
-        "resource limit": f"cannot set the resource limits {options.limits}: {message}",
-    }.get(step, f"{name} cannot be started ({step}): {message}")
-    return ProgramError(what)
-
-
-def _error(reply: Mapping[str, Any], reported: Reported, output: str, options: RunOptions) -> str | None:
-    """Why a run counts as failed, in words; None where it does not."""
-    if reply["timed_out"]:
-        return f"cut off after {format_seconds(reply['wall_s'])}"
-    if reply["signal"]:
-        names = {s.value: s.name for s in signal.Signals}
-        return f"killed by signal {reply['signal']} ({names.get(reply['signal'], 'real-time')})"
-    if reply["exit_code"] != 0 and (options.accepted is not None and reply["exit_code"] not in options.accepted):
-        return f"exit code {reply['exit_code']}"
-    if reported.problem:
-        return reported.problem
-    if reported.verified is False:
-        return "wrong result: the program says verified false"
-    if options.returns and reported.seconds is None:
-        return "its process ended before the function returned"
-    if (expected := options.expect) is None:
-        return None
-    try:
-        found = limited(expected, lambda: expected.search(output))
-    except PatternError as problem:
-        return f"--expect: {problem}"
-    return None if found else f"wrong result: {expected.pattern!r} is nowhere in the output"
 
 
 def _set_going(runner: int) -> None:
