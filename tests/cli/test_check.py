@@ -172,6 +172,8 @@ def test_what_only_reads_needs_no_room_for_a_temporary_file(nodes: list[Node], t
     ("words", "told"),
     [
         (("--html", "n.json"), "--html n.json: it is read"),
+        (("--html", "gone/h.html"), "--html: no such directory: "),
+        (("--junit", "gone/j.xml"), "--junit: no such directory: "),
         (("--site", "s.toml", "--junit", "s.toml"), "--junit s.toml: it is read"),
         (("--html", "./a", "--junit", "a"), "is written there"),
     ],

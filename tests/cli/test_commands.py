@@ -103,6 +103,7 @@ def test_run_measures_a_command(nodewise: Command) -> None:
 
 def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Path) -> None:
     done = nodewise("study", "is", "--class", "S", "--threads", "2", "--quick", "--json")
+    assert "--quick" not in done.stderr
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert "numpy_bincount" in (tmp_path / result["report"]).read_text()

@@ -139,6 +139,11 @@ def test_it_is_asked_by_program_machine_and_day(nodewise_here: Command, place: P
     assert "neither a day nor how long ago: 'yesterday'" in wrong.stderr
 
 
+def test_a_number_of_what_is_asked_back_for_its_unit(nodewise_here: Command, place: Path) -> None:
+    done = nodewise_here("history", "--since", "30")
+    assert done.returncode == 2 and "'30' has no unit" in done.stderr and "write 30d for days" in done.stderr
+
+
 def test_two_experiments_are_held_against_each_other(nodewise_here: Command, place: Path) -> None:
     _store(place, entry(1, 1.2), entry(2, 1.0), entry(3, 1.0, host="node8"))
     done = nodewise_here("history", "diff", "1", "#2")

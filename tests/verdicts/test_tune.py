@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from nodewise.records.budget import Budget
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Plan, Writer, read_experiment
+from nodewise.report.text.going_on import GoingOn, going_on
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio
@@ -251,3 +253,16 @@ def test_no_fewer_than_half_of_the_runs_made_are_said_to_decide_what_they_left_o
     near = Verdict(Word.UNDECIDED, Ratio(1.05, 1.0099, 1.09, 20), 0.01)
     pairs = Pairs((1.0,) * 20, (1.0,) * 20, ())
     assert _more_runs(near, pairs, False) == 20
+
+
+def test_a_program_that_fails_in_most_of_its_runs_is_not_one_that_more_runs_decide(tmp_path: Path) -> None:
+    failing = Runs(0.5, change=lambda run: {"error": "exit code 1"} if run > 1 else {})
+    search = [(Setting(("app",)), failing, range(1, 8)), (Setting(("app",), {"a": 1}), Runs(0.4), range(1, 8))]
+    verdict = tune_verdict(tuned(tmp_path / "x", search), "budget")
+    assert verdict.sentence.startswith("undecided: ") and verdict.more_runs is None
+    assert (
+        verdict.reason == "the program does not run as it is: 5 of 7 runs failed" and verdict.reason in verdict.sentence
+    )
+    assert going_on(verdict, Budget(60.0)) == GoingOn()
+    steady = [(one, Runs(0.5) if one.values == {} else runs, where) for one, runs, where in search]
+    assert going_on(tune_verdict(tuned(tmp_path / "y", steady), "budget"), Budget(60.0)).line

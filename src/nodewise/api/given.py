@@ -84,6 +84,14 @@ def split_variables(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
     return found, ()
 
 
+def through_env(words: Sequence[str]) -> tuple[str, ...]:
+    """A command with the variables that lead it, as env(1) starts it. Raises InputError where no program follows them."""
+    variables, program = split_variables(words)
+    if variables and not program:
+        raise InputError(f"no program follows {' '.join(words)}", "name it behind its variables")
+    return ("env", *words) if variables else program
+
+
 def words_of(command: Command) -> tuple[str, ...]:
     """The words of a program with its arguments.
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -93,6 +94,10 @@ def since_of(text: str | None) -> float:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
+        if re.fullmatch(r"\s*[0-9.]+\s*", text):
+            raise InputError(
+                f"--since: {text!r} has no unit", f"write {text.strip()}d for days, or a day such as 2026-11-01"
+            ) from None
         try:
             return time.time() - parse_seconds(text, "--since")
         except InputError as problem:

@@ -16,7 +16,7 @@ from nodewise.api.command_line import scale_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, seconds_of, seed_of, words_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
-from nodewise.api.options import HowToRun, RunChoice, choose_run
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
 from nodewise.experiments import scale as scaler
@@ -55,6 +55,9 @@ class Scaling:
     def answer(self, progress: Callable[[Progress], None] = unheard, note: Notify = unheard) -> ScaleVerdict:
         """Measure it. Ctrl-C ends with what there is. Raises what `experiments.scale.Scaler.run` does."""
         question, run = self.question, self.run
+        if question.weak and not any(f"{{{over}}}" in word for word in question.command for over in OVER):
+            grows = f"nothing in the command holds the number of {question.over}, so that the work grows only where the program itself has it grow"
+            note(Note("warning", f"--weak: {grows}"))
         if question.machine.live:
             for trap in environment_traps(question.environment):
                 note(Note("warning", str(trap)))
@@ -102,6 +105,7 @@ def prepare_scale(
     if blocks < FEWEST_BLOCKS:
         raise InputError(f"{blocks} blocks say nothing", f"give --blocks {FEWEST_BLOCKS} or more")
     _check_times(times, by)
+    run, words = with_variables(run, words)
     _check_filled(words)
     command = (*run.start, *resolve_command(words))
     ranked = read_ranked(command)

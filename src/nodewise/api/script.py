@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodewise.api.options import RunChoice
+from nodewise.api.options import RunChoice, with_variables
 from nodewise.base.errors import InputError, StoreError
 from nodewise.jobs.script import Kept, all_forms, write_script
 from nodewise.machine.given import machine as the_machine
@@ -50,6 +50,7 @@ def script_of_command(form: str, words: Sequence[str], run: RunChoice) -> str:
 
     Raises InputError where a launcher in it does not say how many ranks it starts.
     """
+    run, words = with_variables(run, words)
     environment = run.environment
     setting = with_ranks(Setting((*run.start, *words)), environment)
     inherited = {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)}

@@ -13,7 +13,7 @@ from typing import Any
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
-from nodewise.api.options import RunChoice, choose_run
+from nodewise.api.options import RunChoice, choose_run, with_variables
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.progress import Note
@@ -171,5 +171,6 @@ def where(
         seen = observer.seen
     else:
         run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)
-        seen = _watch_command(words_of(command or ()), interval, run)
+        run, words = with_variables(run, words_of(command or ()))
+        seen = _watch_command(words, interval, run)
     return where_output(seen, asked.judge(seen))

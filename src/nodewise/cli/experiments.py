@@ -55,8 +55,10 @@ def place_for(name: str, among: Path = _FOLDER) -> Path:
 
 
 def place_for_command(words: Sequence[str], among: Path = _FOLDER) -> Path:
-    """The same, called as the program is whose words these are, with variables before it or not."""
+    """The same, called as the program is whose words these are, with variables or env(1) before it or not."""
     _, program = split_variables(words)
+    if program[:1] == ("env",) and (behind := split_variables(program[1:]))[0]:
+        program = behind[1]
     return place_for(Path(program[0]).name if program else "experiment", among)
 
 

@@ -38,6 +38,7 @@ from nodewise.records.commit import commit_of
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.kind_registry import kind_named
 from nodewise.records.neighbours import Running, user_name
+from nodewise.records.other_folders import what_it_holds
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
@@ -430,7 +431,7 @@ def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any],
         if through is not None:
             kept, _ = check_question(through.question(kept))
     except FileNotFoundError as problem:
-        raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
+        raise InputError(f"{path} holds no experiment (no question.json)", what_it_holds(path) or hint) from problem
     except OSError as problem:
         raise InputError(f"{file} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:

@@ -26,8 +26,8 @@ class Gate:
 
     @property
     def blocked(self) -> bool:
-        """Whether something is slower than is allowed, or failed: only a threshold blocks."""
-        return self.threshold is not None and bool(self.slower or self.failed)
+        """Whether something is slower than is allowed, or failed."""
+        return bool(self.slower or self.failed)
 
 
 def gate_of(verdict: CompareVerdict, threshold: float | None) -> Gate:

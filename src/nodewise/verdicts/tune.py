@@ -130,6 +130,11 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     if (then := other_gain(experiment, candidate, verdict, CONFIRM)) is not None:
         unsteady.append(unsteady_note(then, verdict.ratio))
         verdict, reason = of_both(verdict, then)
+    failed, made = failures_of(experiment, BASELINE)
+    fails = 2 * failed > made
+    if fails and verdict.word is Word.UNDECIDED:
+        # the few runs that ended well are no longer those of the program
+        reason = f"the program does not run as it is: {failed} of {made} runs failed"
     comparison = (
         None
         if candidate == BASELINE
@@ -153,7 +158,9 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         high=ratio.high if math.isfinite(ratio.high) else None,
         within=verdict.within,
         beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
-        more_runs=None if unsteady or comparison is None else _more_runs(verdict, pairs, _accepting(experiment)),
+        more_runs=None
+        if unsteady or fails or comparison is None
+        else _more_runs(verdict, pairs, _accepting(experiment)),
         best=launched(experiment, best),
         baseline=launched(experiment, baseline),
         candidate=candidate,

@@ -124,7 +124,7 @@ def command(
         )
         if snapshots:
             raise InputError("--prologue judges this node alone", "leave the snapshots out")
-    _refuse_same_files([*snapshots, site, *more_rules], {"--junit": junit, "--html": html})
+    _check_files([*snapshots, site, *more_rules], {"--junit": junit, "--html": html})
     if junit == _STDIN and as_json:
         raise InputError("--junit - and --json both write to standard output", "name a file for one of them")
     given = joined(own_rules(), *(read_rules(path) for path in more_rules))
@@ -181,12 +181,15 @@ def command(
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 
 
-def _refuse_same_files(read: Iterable[Path | None], written: Mapping[str, Path | None]) -> None:
-    """Raises InputError where what is written would take the place of what is read, or of the other."""
+def _check_files(read: Iterable[Path | None], written: Mapping[str, Path | None]) -> None:
+    """Raises InputError where what is written would take the place of what is read, or of the other, or cannot be written."""
+    from nodewise.cli.experiments import check_target
+
     known = {p.resolve(): "it is read, too" for p in read if p is not None and p != _STDIN}
     for name, path in written.items():
         if path is None or path == _STDIN or (path.exists() and not path.is_file()):
             continue
+        check_target(path, name)
         if path.resolve() in known:
             raise InputError(f"{name} {path}: {known[path.resolve()]}", "name another file")
         known[path.resolve()] = f"{name} is written there"

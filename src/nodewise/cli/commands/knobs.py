@@ -94,6 +94,7 @@ def command(
 def _of_command(
     words: tuple[str, ...], libraries: Sequence[Library], run: RunChoice, no_run: bool, as_json: bool
 ) -> None:
+    from nodewise.api.options import with_variables
     from nodewise.machine.sources import load_machine
     from nodewise.tuning.catalogue.choose import (
         allocator_knob,
@@ -104,6 +105,7 @@ def _of_command(
     )
     from nodewise.tuning.catalogue.priority import Spent, prioritize_knobs
 
+    run, words = with_variables(run, words)
     environment = {**os.environ, **run.env}
     machine = load_machine(None)
     loaded, usage = _loaded(words, libraries, run, environment, no_run)

@@ -145,6 +145,7 @@ def command(
 
     Exits as COMMAND does.
     """
+    from nodewise.api.given import through_env
     from nodewise.api.profile import keep_profile
     from nodewise.api.stored_profile import read_profile
     from nodewise.base.files import write_whole
@@ -161,6 +162,7 @@ def command(
 
     if (stored is None) == (not words):
         raise InputError("name either a command after -- or a stored profile with --read")
+    words = through_env(words)
     if script is not None:
         ignored = ("off_cpu", "top", "collapsed", "speedscope", "against", "as_json", "stored")
         refuse_ignored(context, "--script only writes a script", ignored)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, place_for, print_note
+from nodewise.cli.experiments import again_in, place_for_command, print_note
 from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
@@ -129,12 +130,12 @@ def command(
 
     if not command_words:
         raise InputError("there is no command to scale", "name it: nodewise scale -- ./app")
-    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+    if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     scaling = prepare_scale(
         command_words,
         run,
-        resume or out or place_for(Path(command_words[0]).name),
+        resume or out or place_for_command(command_words),
         **given,
         machine=machine_spec,
         resume=resume is not None,

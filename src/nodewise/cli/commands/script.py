@@ -23,14 +23,17 @@ SECTION = "Keep"
 
 def _check_meant(words: tuple[str, ...], run: RunChoice) -> None:
     """Raises InputError for one word that is neither an experiment's directory nor a program here; of a whole command that is a warning."""
+    from nodewise.api.options import with_variables
     from nodewise.cli.experiments import print_note
     from nodewise.experiments.progress import Note
     from nodewise.runner.find_program import find_program
 
+    chosen, program = with_variables(run, words)
+    environment = chosen.environment
     try:
-        find_program(words, run.environment, run.options.cwd)
+        find_program(program, environment, run.options.cwd)
     except ProgramError as problem:
-        word = words[0]
+        word = program[0]
         if len(words) > 1 or (Path(word).is_absolute() and not Path(word).exists()):
             print_note(Note("warning", f"{problem.what}; the script starts it where it runs"))
         elif Path(word).is_dir():

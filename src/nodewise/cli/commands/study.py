@@ -176,7 +176,9 @@ def command(
         return
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
-    from nodewise.cli.experiments import result_place
+    from nodewise.cli.experiments import print_note, result_place
+    from nodewise.experiments.progress import Note
+    from nodewise.studies.contract import parse_knobs
 
     asked = prepare_study(
         found,
@@ -197,6 +199,9 @@ def command(
         wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )
+    usual = found.study.point(parse_knobs(words)) if quick else {}
+    if less := [f"{k}={v} instead of {usual[k]}" for k, v in asked.question.point.items() if v != usual.get(k, v)]:
+        print_note(Note("note", f"--quick: {', '.join(less)}"))
     _measure(asked, as_json)
 
 

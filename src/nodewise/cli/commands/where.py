@@ -94,6 +94,7 @@ def command(
 
     Exits as COMMAND does.
     """
+    from nodewise.api.given import through_env
     from nodewise.api.where import observer_of, prepare_where, watch_for
     from nodewise.base.files import write_whole
     from nodewise.cli.experiments import check_target, print_note
@@ -111,6 +112,7 @@ def command(
     else:
         refuse_ignored(context, "--seconds says how long a process is watched", ("timeout",))
     asked = prepare_where(interval, plan, memory)
+    words = through_env(words)
     if pid is None:
         seen, status = _run(words, interval, as_json, timeout)
     else:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.records.budget import Budget
+from nodewise.runner.setting import BASELINE
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
@@ -36,6 +37,10 @@ def going_on(verdict: TuneVerdict, budget: Budget) -> GoingOn:
         return GoingOn(line=again)
     if verdict.stopped == "nothing left" and verdict.comparison is None:
         # all that could be tried was
+        return GoingOn()
+    as_it_is = verdict.summary(BASELINE)
+    if 2 * as_it_is.failed > as_it_is.runs:
+        # more runs of what fails would fail
         return GoingOn()
     busy = verdict.comparison is not None and verdict.comparison.busy
     each_s = verdict.seconds_spent / verdict.runs

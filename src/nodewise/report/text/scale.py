@@ -32,7 +32,7 @@ def point_rows(points: tuple[ScalePoint, ...], over: str) -> tuple[list[str], li
             continue
         speedup, share = f"{p.speedup:.2f}×", format_percent(p.efficiency or 0.0)
         if p.low is not None and p.high is not None:
-            speedup += f" ({p.low:.2f} … {p.high:.2f})"
+            speedup += f" ({p.low:.2f}–{p.high:.2f})"
         rows.append(
             [
                 str(p.count),
@@ -53,7 +53,7 @@ def law_rows(verdict: ScaleVerdict) -> tuple[list[str], list[list[str]]]:
         [
             law.name,
             law.formula,
-            ", ".join(f"{c.value:.3g} ({c.low:.3g} … {c.high:.3g})" for c in law.coefficients),
+            ", ".join(f"{c.value:.3g} ({c.low:.3g}–{c.high:.3g})" for c in law.coefficients),
             format_percent(law.left_out_error),
         ]
         for law in verdict.laws
@@ -62,7 +62,7 @@ def law_rows(verdict: ScaleVerdict) -> tuple[list[str], list[list[str]]]:
 
 
 def _span(one: Expected) -> str:
-    return f"{format_seconds(one.value)} ({format_seconds(one.low)} … {format_seconds(one.high)})"
+    return f"{format_seconds(one.value)} ({format_seconds(one.low)}–{format_seconds(one.high)})"
 
 
 def prediction_said(one: Prediction, over: str, times: float) -> str:
@@ -71,7 +71,7 @@ def prediction_said(one: Prediction, over: str, times: float) -> str:
     job = f"; {times:g} times the work takes {format_seconds(one.job_s.value)}, {hours}" if times != 1 else f", {hours}"
     return (
         f"{one_of(over, one.count)}: {_span(one.seconds)}, {one.speedup.value:.2f}× "
-        f"({one.speedup.low:.2f} … {one.speedup.high:.2f}), {format_percent(one.efficiency.value)} efficient{job}"
+        f"({one.speedup.low:.2f}–{one.speedup.high:.2f}), {format_percent(one.efficiency.value)} efficient{job}"
     )
 
 
