@@ -131,8 +131,8 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         unsteady.append(unsteady_note(then, verdict.ratio))
         verdict, reason = of_both(verdict, then)
     failed, made = failures_of(experiment, BASELINE)
-    fails = 2 * failed > made
-    if fails and verdict.word is Word.UNDECIDED:
+    fails = verdict.word is Word.UNDECIDED and 2 * failed > made
+    if fails:
         # the few runs that ended well are no longer those of the program
         reason = f"the program does not run as it is: {failed} of {made} runs failed"
     comparison = (
@@ -151,7 +151,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     return TuneVerdict(
         kind=TUNE,
         verdict=verdict.word,
-        sentence=f"undecided: {reason}" if comparison is None else comparison.sentence,
+        sentence=f"undecided: {reason}" if comparison is None or fails else comparison.sentence,
         reason=reason,
         ratio=ratio.ratio,
         low=ratio.low if ratio.low > 0 else None,

@@ -231,6 +231,10 @@ def command(
     _show(machine, placement, request, explained, compared, untouched)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
+        written, wanted = launch.env.get("OMP_PROC_BIND", ""), request.texts.get("bind", "")
+        if explained and written and wanted not in ("", written):
+            same = f"OMP_PROC_BIND={written} takes the places above in their order"
+            print(f"note: {same}: each thread is where {wanted} puts it here", file=sys.stderr)
         for note in overlong(launch.env) if request.runtime == "intel" else ():
             print(f"note: {note}", file=sys.stderr)
 
