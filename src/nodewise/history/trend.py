@@ -88,6 +88,11 @@ class Trend:
         """Its name, or that of the processor where it has none."""
         return self.host or self.processor or "unknown machine"
 
+    @property
+    def about(self) -> str:
+        """What tells it apart from others of its command: that it was tuned, and a metric that is not time."""
+        return ", ".join(filter(None, [self.role, "" if self.metric == "seconds" else self.metric]))
+
 
 @dataclass(frozen=True)
 class Trends:

@@ -68,7 +68,7 @@ def _shown(number: int, trend: Trend) -> dict[str, Any]:
     return {
         "figure": f"trend-{number}",
         "name": trend.name,
-        "role": trend.role,
+        "about": trend.about,
         "project": trend.project,
         "machine": trend.machine,
         "processor": trend.processor if trend.host else "",

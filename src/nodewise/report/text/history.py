@@ -62,14 +62,14 @@ def _overview(trends: Sequence[Trend], width: int) -> list[str]:
     for t in trends:
         mark = said_mark(t.marks[-1]) if t.marks else ""
         last = t.points[-1]
-        name = t.name + (f" ({t.role})" if t.role else "")
+        name = t.name + (f" ({t.about})" if t.about else "")
         middle = [last.at[:10], format_metric(t.metric, last.median), str(len(t.points))]
         rows.append([_line(name), *([t.machine] if several else []), *middle, mark])
     return _aligned(heads, rows, width, right=("median", "n"), flexible=("command", "machine", "last change"))
 
 
 def _table(trend: Trend, width: int, everything: bool) -> list[str]:
-    title = _line(trend.name) + (f" ({trend.role})" if trend.role else "")
+    title = _line(trend.name) + (f" ({trend.about})" if trend.about else "")
     where = f"on {trend.machine}" + (f", {trend.processor}" if trend.host and trend.processor else "")
     project = f", in {trend.project}" if trend.project else ""
     lines = [*_wrapped(title, width), *_wrapped(f"  {where}{project}", width)]
