@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nodewise.base.escaping import one_line
+from nodewise.base.lists import apart
 from nodewise.records.earlier import Earlier
 from nodewise.search.space import Axis
 
@@ -42,4 +43,4 @@ def named_values(axis: Axis) -> str:
     shown = (
         others if len(others) < _MOST_NAMED else [*others[: _MOST_NAMED - 2], f"{len(others) - _MOST_NAMED + 2} more"]
     )
-    return ", ".join([f"{one_line(str(axis.default))} (now)", *shown])
+    return apart([f"{one_line(str(axis.default))} (now)", *shown])

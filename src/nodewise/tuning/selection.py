@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.lists import apart
 from nodewise.base.meant import meant
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
@@ -227,7 +228,7 @@ class Offer:
             if one.knob.name not in taken and one.knob.worth >= LEAST_WORTH:
                 found[one.knob.name] = one.reason
             elif one.dropped and one.knob.name not in (self._names or ()):
-                found[f"{one.knob.name}={','.join(one.dropped)}"] = "too few runs for that many values"
+                found[f"{one.knob.name}={apart(one.dropped)}"] = "too few runs for that many values"
         return found
 
     def _own_axes(self) -> list[Axis]:

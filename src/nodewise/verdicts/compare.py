@@ -265,8 +265,8 @@ _ALIKE = {
     "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
     "disturbed": "were disturbed in many runs; `nodewise quiet` says by what",
     "noise": "cannot be distinguished from the reference yet",
-    "medians": "have medians that alone would give another ratio; it is that of runs of the same block, which what changed between "
-    "blocks does not touch",
+    "medians": "have medians that alone would give another ratio; it is that of runs of the same block, so that what changed between "
+    "blocks does not count",
 }
 _MORE = {"runs": "more runs would decide it", "budget": "`--resume {0} --budget …` goes on with it"}
 _MORE |= dict.fromkeys(("interrupted", "cut off"), "`--resume {0}` goes on with it")
@@ -385,18 +385,20 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
             "is one of these by chance. Look for what differs between runs: placement, memory, turbo, a cache of files"
         )
     if shape.drift is not None and abs(shape.drift) >= _DRIFT:
-        way = "more" if shape.drift > 0 else "less"
+        way = "grew" if shape.drift > 0 else "fell"
         warnings.append(
-            f"it drifted by {format_percent(abs(shape.drift))} to {way} from the first run to the last"
+            f"it {way} by {format_percent(abs(shape.drift))} from the first run to the last"
             + ("" if alone else "; pairs within a block cancel most of it")
         )
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
         slow = ": files were not cached, or something had to start"
         why = slow if shape.first_run > 0 else ", and something else differed then"
-        warnings.append(
-            f"its first run took {1 + shape.first_run:.2f} times as much as the others{why}; with --warmup it is left out"
-            + (" (it was, here)" if warmup else "")
+        which, rest = (
+            ("its warm-up run, which does not count,", "")
+            if warmup
+            else ("its first run", "; with --warmup it is left out")
         )
+        warnings.append(f"{which} took {1 + shape.first_run:.2f} times as much as the others{why}{rest}")
     return warnings
 
 

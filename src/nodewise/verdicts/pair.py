@@ -247,6 +247,6 @@ def medians_explained(
     elif pair.low / (1 + slack) <= plain <= pair.high * (1 + slack):
         return ""
     return (
-        f"{which} would give {format_factor(plain)}; the ratio is that of runs of the same block, which what changed "
-        "between blocks does not touch"
+        f"{which} would give {format_factor(plain)}; the ratio is that of runs of the same block, so that what changed "
+        "between blocks does not count"
     )

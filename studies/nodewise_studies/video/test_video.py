@@ -436,7 +436,13 @@ def test_nothing_is_left_where_it_is_ended_meanwhile(live: list[str], tmp_path: 
 def _encoding(parent: int) -> list[int]:
     """The processes of FFmpeg below one that read a clip."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(child) for child in children if b"rawvideo" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    found = []
+    for child in children:
+        # one may end between being listed and being looked at
+        with contextlib.suppress(OSError):
+            if b"rawvideo" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
+    return found
 
 
 def _is_alive(process: int) -> bool:

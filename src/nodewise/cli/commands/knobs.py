@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodewise.base.lists import apart
 from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored
 from nodewise.cli.options import START, start_options
@@ -221,7 +222,7 @@ def _print_knobs(knobs: Iterable[Knob], followers: Iterable[Follower], prioritiz
     judged = {w.knob.name: w for w in prioritized}
     for knob in knobs:
         by = f"{knob.setter.variable} {knob.setter.part}".strip()
-        print(f"  {knob.name} ({by}): {', '.join(knob.values)}")
+        print(f"  {knob.name} ({by}): {apart(knob.values)}")
         if knob.name in judged:
             _line("tried", f"{'yes' if judged[knob.name].tried else 'no'}: {judged[knob.name].reason}")
         if knob.set_by_user:

@@ -53,7 +53,7 @@ def law_rows(verdict: ScaleVerdict) -> tuple[list[str], list[list[str]]]:
         [
             law.name,
             law.formula,
-            ", ".join(f"{c.value:.3g} ({c.low:.3g}–{c.high:.3g})" for c in law.coefficients),
+            ", ".join(f"{c.value:.3g} ({c.low:.3g} – {c.high:.3g})" for c in law.coefficients),
             format_percent(law.left_out_error),
         ]
         for law in verdict.laws
