@@ -3,6 +3,7 @@
 
 import random
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -141,3 +142,41 @@ def test_an_order_over_nodes_that_is_none_is_refused():
     with pytest.raises(InputError, match="5 ranks on 2 nodes, 2 at most on each"):
         Seating("block", 5, 2, 2)
     assert Seating("block", 4, 2, 2).counts() == [2, 2]
+
+
+@pytest.mark.parametrize("quiet", ["-q", "--quiet", "-v", "--verbose", "-f", "--force"])
+def test_options_of_hwloc_bind_that_leave_the_set_as_it_is(quiet: str):
+    assert placed(DEEP, 4, hwloc=f"{quiet} package:1").placement.mask == tuple(range(16, 32))
+
+
+@pytest.mark.parametrize("modifier", ["span", "inherit", "noinherit", "pe=2", "oversubscribe:ordered"])
+def test_a_list_of_processors_stands_with_few_modifiers(modifier: str):
+    problem = refused(DEEP, 1, 2, openmpi5=f"--map-by pe-list=0,1:{modifier}")
+    assert "pe-list is modelled on one node" in problem.what and problem.hint == "leave the others out"
+
+
+def test_modifiers_that_contradict_each_other_are_both_named():
+    for pair in ("oversubscribe:nooversubscribe", "inherit:noinherit"):
+        problem = refused(DEEP, 1, 2, openmpi5=f"--map-by core:{pair}")
+        assert problem.hint == "name one" and all(one in problem.what for one in pair.split(":"))
+
+
+def test_a_socket_is_a_package_and_what_is_neither_is_named():
+    zones = placed(DEEP, 1, 2, openmpi5="--bind-to package").placement.zones
+    for name in ("socket", "pack", "PACKAGE"):
+        assert placed(DEEP, 1, 2, openmpi5=f"--bind-to {name}").placement.zones == zones
+    assert "--bind-to 'sockt'" in refused(DEEP, 1, 2, openmpi4="--bind-to sockt").what
+    assert "--bind-to 'sockt'" in refused(DEEP, 1, 2, openmpi5="--bind-to sockt").what
+
+
+@pytest.mark.parametrize("name", ["cpu-list", "cpu-set", "rankfile", "npersocket"])
+def test_options_of_mpirun_that_are_not_modelled_are_named(name: str):
+    for dialect in ("openmpi4", "openmpi5"):
+        assert f"--{name}" in str(refused(DEEP, 1, 2, **{dialect: f"--{name} 0"}))
+
+
+def test_ranks_of_unlike_numbers_of_threads_are_written_by_the_most():
+    job = resolve(machine(DEEP), Job(4, 2), Request()).placement
+    uneven = replace(job, places=job.places[:5], ranks=(4, 1))
+    line = render("openmpi4", machine(DEEP), uneven).line()
+    assert "-n 2" in line, line
