@@ -393,11 +393,8 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
         slow = ": files were not cached, or something had to start"
         why = slow if shape.first_run > 0 else ", and something else differed then"
-        which, rest = (
-            ("its warm-up run, which does not count,", "")
-            if warmup
-            else ("its first run", "; with --warmup it is left out")
-        )
+        which = "its warm-up run, which does not count," if warmup else "its first run"
+        rest = "" if warmup else "; with --warmup it is left out"
         warnings.append(f"{which} took {1 + shape.first_run:.2f} times as much as the others{why}{rest}")
     return warnings
 

@@ -272,7 +272,7 @@ def test_what_is_left_out_is_reported_with_the_reason():
     made, options = offer(spent(BLAS=0.9), runs=20)
     assert options.space.default["openblas-core-type"] == "default"
     assert [name for name, why in made.left_out().items() if "too few runs" in why] == [
-        "openblas-core-type=Haswell,Zen"
+        "openblas-core-type=Haswell, Zen"
     ]
     made, _ = offer(replace(spent(), profile=Profile(missing="the system does not allow it")))
     assert "the system does not allow it" in made.left_out()["profile"]
