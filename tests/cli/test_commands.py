@@ -174,6 +174,8 @@ def test_start_up_loads_no_plotting(nodewise: Command) -> None:
 def test_what_was_given_is_not_recommended(nodewise: Command) -> None:
     done = nodewise("study", "is", "--quick", "--budget", "10ms", "--class", "S")
     assert done.returncode == 2 and "budget is too small" in done.stderr and "--quick" not in done.stderr
+    done = nodewise("study", "is", "--quick", "--budget", "10ms")
+    assert done.returncode == 2 and "note: --quick: class=A instead of B" in done.stderr
     done = nodewise("study", "is", "--budget", "10ms", "--class", "S")
     assert done.returncode == 2 and "--quick, or" in done.stderr
 

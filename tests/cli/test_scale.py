@@ -81,3 +81,10 @@ def test_what_cannot_be_answered_is_one_message(nodewise_here: Command, words: s
     done = nodewise_here("scale", *shlex.split(words))
     assert "note:" not in done.stderr
     assert done.returncode == 2 and said in done.stderr and hint in done.stderr.partition("hint:")[2], done.stderr
+
+
+def test_work_that_cannot_grow_with_the_number_is_said(nodewise_here: Command) -> None:
+    words = ("--counts", "1,2", "--blocks", "6", "--", "sh", "-c", "sleep 0.01")
+    said = "--weak: nothing in the command holds the number of threads"
+    assert said in nodewise_here("scale", "--weak", *words).stderr
+    assert said not in nodewise_here("scale", *words).stderr
