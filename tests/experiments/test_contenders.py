@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Commands and parameters as a user writes them."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,12 @@ def test_values_and_ranges(text: str, values: tuple[str, ...]) -> None:
 )
 def test_ranges_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(InputError):
+        parse_values(text)
+
+
+@pytest.mark.parametrize("text", ["5..1", "1..9*1", "0..9*2", "-1..9*2", "1..9+0"])
+def test_a_range_that_would_go_on_for_ever_is_named_as_such(text: str) -> None:
+    with pytest.raises(InputError, match=f"{re.escape(repr(text))} never ends"):
         parse_values(text)
 
 

@@ -169,6 +169,13 @@ def test_of_what_only_ran_together_only_fresh_blocks_tell_and_only_where_they_ag
     assert _left(Beliefs(worth, "bcd", fresh=[0.3, -0.3, 0.0])) == set("abcd")
 
 
+def test_the_scatter_of_few_fresh_blocks_is_that_of_a_sample() -> None:
+    # of two blocks 0.1 apart the deviation is 0.071, not 0.05; these costs lie between what the two would bear
+    worth = {"a": (0.6, 0.01), "b": NOTHING, "c": NOTHING, "d": NOTHING}
+    reduction = Reduction(cast(GuidedSearch, Beliefs(worth, fresh=[0.1, 0.2])), SPACE, 0.01, ALL_ON)
+    assert reduction._cost(("b",)) == pytest.approx((0.15, math.sqrt(0.005) / math.sqrt(2), 2))
+
+
 def test_it_asks_for_nothing_beyond_its_runs_however_much_is_open() -> None:
     worth = {"a": (0.3, 0.01)} | dict.fromkeys("bcd", (0.03, 0.02))
     open_still = cast(GuidedSearch, Beliefs(worth, fresh=[0.07, -0.03] * 6))

@@ -52,7 +52,8 @@ class TomlLines:
 def read_toml(path: Path) -> tuple[dict[str, Any], TomlLines]:
     """What a file of at most 1 MiB says, and where. Raises InputError where it cannot be read, or is not valid TOML."""
     try:
-        text = read_bounded(path, _MOST_BYTES).decode()
+        # some editors begin a file with a mark of its encoding
+        text = read_bounded(path, _MOST_BYTES).decode("utf-8-sig")
         data = tomllib.loads(text)
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem

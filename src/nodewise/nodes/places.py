@@ -79,7 +79,7 @@ def read_toml(path: Path) -> Document:
     """A file of tables. Raises InputError, with line and column where it is not valid TOML."""
     try:
         # some editors begin a file with a mark of its encoding
-        text = read_bounded(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf").decode()
+        text = read_bounded(path, _MOST_BYTES).decode("utf-8-sig")
         return Document(str(path), tomllib.loads(text), _places(text))
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem

@@ -67,7 +67,7 @@ def load_causes(more: Iterable[Path] = ()) -> Causes:
     read = []
     for path in more:
         try:
-            read.append(_read(read_bounded(path, _MOST_BYTES).decode(), str(path)))
+            read.append(_read(read_bounded(path, _MOST_BYTES).decode("utf-8-sig"), str(path)))
         except (OSError, ValueError) as problem:
             raise InputError(
                 f"cannot read {path}: {problem}", "--causes names a TOML file such as causes.toml"

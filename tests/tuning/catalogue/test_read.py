@@ -64,6 +64,8 @@ source = "https://example.org/speed"
         ('title = "Mine"', "title = 5", "title must be a text"),
         ('title = "Mine"', 'title = " "', "title is empty"),
         ('name = "mine"', 'name = "My Lib"', "name must be words"),
+        # the key at fault is the misspelt one, whichever is missed first
+        ('title = "', 'titel = "', "title is missing; titel is no key that is known here"),
         ('files = ["libmine*.so*"]', "", "files is missing"),
         ('files = ["libmine*.so*"]', "files = [1]", "files must be a list of texts"),
         ('files = ["libmine*.so*"]', 'files = ["a"]\ncolour = "red"', "colour is no key"),

@@ -16,7 +16,7 @@ def _good(experiment: Experiment, key: str) -> Any:
     return own[experiment.counted[own]]
 
 
-def seconds_of(experiment: Experiment, key: str) -> Any:
+def times_of(experiment: Experiment, key: str) -> Any:
     """The times of a contender's good runs, whatever metric was compared: other tools know nothing else."""
     return experiment.records.plain("seconds")[_good(experiment, key)]
 

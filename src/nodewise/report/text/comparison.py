@@ -11,6 +11,7 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.isolation import STARTUP, TEARDOWN
 from nodewise.runner.objective import format_metric
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
 from nodewise.verdicts.gate import gate_of
@@ -122,7 +123,8 @@ def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
 
 def _span(pair: PairVerdict) -> str:
     if pair.low is None:
-        return f"{format_factor(pair.ratio)} ({'disturbed' if 2 * pair.disturbed > pair.blocks else 'too few runs'})"
+        busy = 2 * pair.disturbed > pair.blocks >= FEWEST_BLOCKS
+        return f"{format_factor(pair.ratio)} ({'disturbed' if busy else 'too few runs'})"
     return format_ratio(pair.interval)
 
 
@@ -135,7 +137,8 @@ def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
     ended = _ENDED.get(verdict.stopped)
     spent = f"{verdict.blocks} blocks, {format_seconds(verdict.seconds_spent)}" + (f"; {ended}" if ended else "")
     lines.append(f"answer    {describe(verdict, labels)}")
-    lines.append(f"after     {spent}; all intervals together hold at 95%")
+    together = "; all intervals together hold at 95%" if any(p.low is not None for p in verdict.pairs) else ""
+    lines.append(f"after     {spent}{together}")
     if verdict.metric != "seconds":
         lines.append(f"compared  {verdict.metric}, {'more' if verdict.maximise else 'less'} is better")
     lines += [f"pair      {describe_pair(p, labels)}" for p in _other_pairs(verdict)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ class _Table:
         self._asked.add(key)
         if key not in self._data:
             if default is None:
-                raise self.wrong(key, "is missing")
+                # a key that is none may be this one, misspelt
+                near = get_close_matches(key, set(self._data) - self._asked, 1)
+                raise self.wrong(key, f"is missing; {near[0]} is no key that is known here" if near else "is missing")
             return default
         value = self._data[key]
         # true and false are numbers to Python
@@ -188,7 +191,7 @@ def _follower(table: _Table, library: str) -> Follower:
 def read_library(file: Path) -> Library:
     """The library that a file describes. Raises InputError, with the file and the key, where something in it is wrong."""
     try:
-        data = tomllib.loads(read_bounded(file, _LONGEST).decode("utf-8"))
+        data = tomllib.loads(read_bounded(file, _LONGEST).decode("utf-8-sig"))
     except OSError as problem:
         raise InputError(f"cannot read {file}: {problem.strerror}") from problem
     except ValueError as problem:

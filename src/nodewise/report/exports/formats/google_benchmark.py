@@ -32,7 +32,7 @@ def export(stored: Stored[Comparison]) -> str:
     """The shape of `--benchmark_out_format=json`: each run an iteration, and mean, median, stddev and cv of them."""
     import numpy as np
 
-    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of
+    from nodewise.report.exports.comparison import compared_of, times_of, series_of
     from nodewise.verdicts.confirm import comparison_of
 
     experiment, verdict = stored.experiment, comparison_of(stored)
@@ -65,7 +65,7 @@ def export(stored: Stored[Comparison]) -> str:
             benchmarks.append({"name": r.name, **shared, **failed})
         if not r.runs:
             continue
-        real = seconds_of(experiment, r.name)
+        real = times_of(experiment, r.name)
         processor = series_of(experiment, r.name, "user_s") + series_of(experiment, r.name, "system_s")
         counters = compared_of(experiment, r.name)
         benchmarks += [

@@ -17,7 +17,7 @@ def export(stored: Stored[Comparison]) -> str:
     """The columns of `hyperfine --export-csv`; a metric that was compared instead of the time has one of its own."""
     import numpy as np
 
-    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
+    from nodewise.report.exports.comparison import compared_of, times_of, series_of, statistics_of
     from nodewise.verdicts.confirm import comparison_of
 
     experiment, verdict = stored.experiment, comparison_of(stored)
@@ -27,7 +27,7 @@ def export(stored: Stored[Comparison]) -> str:
     rows = []
     for r in verdict.contenders:
         if r.runs:
-            times = seconds_of(experiment, r.name)
+            times = times_of(experiment, r.name)
             used = [float(np.mean(series_of(experiment, r.name, n))) for n in ("user_s", "system_s")]
             centre = ["" if v is None else v for v in statistics_of(times).values()]
             numbers = [*centre, *used, float(np.min(times)), float(np.max(times))]

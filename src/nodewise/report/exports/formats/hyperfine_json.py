@@ -17,7 +17,7 @@ def export(stored: Stored[Comparison]) -> str:
     """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead is there along with the times."""
     import numpy as np
 
-    from nodewise.report.exports.comparison import compared_of, seconds_of, series_of, statistics_of
+    from nodewise.report.exports.comparison import compared_of, times_of, series_of, statistics_of
     from nodewise.verdicts.confirm import comparison_of
 
     experiment, verdict = stored.experiment, comparison_of(stored)
@@ -26,7 +26,7 @@ def export(stored: Stored[Comparison]) -> str:
         if not r.runs:
             continue
         key = r.name
-        times = seconds_of(experiment, key)
+        times = times_of(experiment, key)
         result: dict[str, Any] = {"command": key, **statistics_of(times)}
         result |= {n: float(np.mean(series_of(experiment, key, f"{n}_s"))) for n in ("user", "system")}
         result |= {"min": float(np.min(times)), "max": float(np.max(times)), "times": times.tolist()}
