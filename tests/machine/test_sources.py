@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.machine import sources
-from nodewise.machine.model import machine_from_json
-from nodewise.machine.sources import Source, _topology, hwloc_xml, load_machine
+from nodewise.machine.model import NumaNode, machine_from_json
+from nodewise.machine.sources import Source, _topology, hwloc_xml, load_machine, whole_memory
 
 
 def test_a_synthetic_machine_has_the_shape_that_its_text_says() -> None:
@@ -45,6 +45,14 @@ def test_the_live_machine_is_what_the_kernel_allows() -> None:
     assert machine.live
     assert set(machine.allowed) <= os.sched_getaffinity(0)
     assert machine.kernel and machine.memory_bytes > 0
+
+
+def test_an_only_node_has_all_memory_of_the_machine() -> None:
+    near, far = NumaNode(0, 10 << 30, (0, 1)), NumaNode(1, 2 << 30, ())
+    assert [n.size_bytes for n in whole_memory((near,), 24 << 30)] == [24 << 30]
+    # which of two has the rest nobody says, and where nothing is known of the machine its node is right
+    assert whole_memory((near, far), 24 << 30) == (near, far)
+    assert whole_memory((near,), 0) == (near,)
 
 
 def test_a_process_held_to_one_processor_plans_for_one() -> None:

@@ -19,7 +19,15 @@ from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, shown
 from nodewise.machine.hwloc import Hardware, hardware
 from nodewise.machine.in_child import ChildError, in_child
-from nodewise.machine.model import MACHINE_VERSION, Limits, Machine, Processor, check_machine, machine_from_json
+from nodewise.machine.model import (
+    MACHINE_VERSION,
+    Limits,
+    Machine,
+    NumaNode,
+    Processor,
+    check_machine,
+    machine_from_json,
+)
 from nodewise.machine.state import read_state
 
 if TYPE_CHECKING:
@@ -205,7 +213,7 @@ def _live(root: Path) -> Machine:
         tree=found.tree,
         cores=found.cores,
         caches=found.caches,
-        numa_nodes=found.numa_nodes,
+        numa_nodes=whole_memory(found.numa_nodes, state.memory_bytes),
         distances=found.distances,
         kinds=found.kinds,
         devices=found.devices,
@@ -219,6 +227,11 @@ def _live(root: Path) -> Machine:
         transparent_huge_pages=state.transparent_huge_pages,
         hypervisor=state.hypervisor,
     )
+
+
+def whole_memory(nodes: tuple[NumaNode, ...], memory_bytes: int) -> tuple[NumaNode, ...]:
+    """The nodes, an only one with all memory of the machine: of what a guest was given while it ran its node may not know."""
+    return (replace(nodes[0], size_bytes=memory_bytes),) if len(nodes) == 1 and memory_bytes else nodes
 
 
 def _from_json(path: str) -> Machine:
