@@ -37,10 +37,10 @@ def differences(now: Experiment, then: Experiment) -> list[str]:
         ({"hostname": "there"}, "host: here then, there now"),
         ({"kernel": "6.2"}, "kernel: 6.1 then, 6.2 now"),
         ({"transparent_huge_pages": "never"}, "transparent huge pages: madvise then, never now"),
-        ({"memory_bytes": 32 << 30}, "memory: 256 then, 128 now"),
+        ({"memory_bytes": 32 << 30}, "memory: 64 GiB then, 32 GiB now"),
         ({"processor": replace(HERE.processor, model="other")}, "processor: imaginary then, other now"),
-        ({"processor": replace(HERE.processor, governor="powersave")}, "governor: None then, powersave now"),
-        ({"limits": replace(HERE.limits, cpu_quota=1.5)}, "quota: None then, 1.5 now"),
+        ({"processor": replace(HERE.processor, governor="powersave")}, "governor: none then, powersave now"),
+        ({"limits": replace(HERE.limits, cpu_quota=1.5)}, "quota: none then, 1.5 now"),
         ({"limits": replace(HERE.limits, processors=(0,))}, "allowed processors: 0-1 then, 0 now"),
     ],
 )

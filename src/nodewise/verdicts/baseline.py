@@ -29,6 +29,7 @@ def facts_of(machine: Machine) -> dict[str, Any]:
         "hardware threads": len(machine.pus),
         "allowed processors": format_processors(machine.allowed),
         "quota": machine.limits.cpu_quota,
+        # in quarters of a GiB: what the firmware and the kernel keep differs from one start to the next
         "memory": machine.memory_bytes >> 28,
         "kernel": machine.kernel,
         "governor": machine.processor.governor,
@@ -39,16 +40,18 @@ def facts_of(machine: Machine) -> dict[str, Any]:
 def differences(machine: Machine, environment: Mapping[str, str], then: Experiment) -> list[str]:
     """What is another machine or condition now than it was then, in words; none where they match."""
     new, old = facts_of(machine), facts_of(machine_of(then))
-    found = [f"{name}: {old[name]} then, {new[name]} now" for name in new if new[name] != old[name]]
+    found = [
+        f"{name}: {_in_words(name, old[name])} then, {_in_words(name, new[name])} now"
+        for name in new
+        if new[name] != old[name]
+    ]
     there = question_of(then).environment
     changed = sorted(k for k in environment.keys() | there.keys() if environment.get(k) != there.get(k))
     return found + [f"{k}: {there.get(k, 'not set')} then, {environment.get(k, 'not set')} now" for k in changed]
 
 
-def unlike(now: Experiment, then: Experiment) -> list[str]:
-    """All that is not the same now as it was then, but for the commands."""
-    here = question_of(now).environment
-    return [*differences(machine_of(now), here, then), *asked_otherwise(now.objective, then)]
+def _in_words(name: str, fact: Any) -> str:
+    return f"{fact / 4:g} GiB" if name == "memory" else "none" if fact is None else str(fact)
 
 
 def matches(contenders: Sequence[tuple[str, str]], then: Experiment) -> list[tuple[str, str]]:

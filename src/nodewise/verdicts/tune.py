@@ -342,9 +342,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
             notes.append(f"{name}: nothing to choose from here")
     if comparison is not None and comparison.disturbed and not comparison.reason:
         undisturbed = comparison.blocks - comparison.disturbed
-        counted = (
-            "decided, too" if question.accept_disturbed or comparison.pairs > undisturbed else "did not decide"
-        )
+        counted = "decided, too" if question.accept_disturbed or comparison.pairs > undisturbed else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
     if comparison is not None and comparison.blocks:
         notes += phase_met(experiment, CONFIRM).of(comparison.one, comparison.other).conditions

@@ -32,7 +32,7 @@ def export(stored: Stored[Comparison]) -> str:
     """The shape of `--benchmark_out_format=json`: each run an iteration, and mean, median, stddev and cv of them."""
     import numpy as np
 
-    from nodewise.report.exports.comparison import compared_of, times_of, series_of
+    from nodewise.report.exports.comparison import compared_of, series_of, times_of
     from nodewise.verdicts.confirm import comparison_of
 
     experiment, verdict = stored.experiment, comparison_of(stored)

@@ -17,7 +17,7 @@ def export(stored: Stored[Comparison]) -> str:
     """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead is there along with the times."""
     import numpy as np
 
-    from nodewise.report.exports.comparison import compared_of, times_of, series_of, statistics_of
+    from nodewise.report.exports.comparison import compared_of, series_of, statistics_of, times_of
     from nodewise.verdicts.confirm import comparison_of
 
     experiment, verdict = stored.experiment, comparison_of(stored)
