@@ -11,7 +11,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.baseline import against_baseline
+from nodewise.verdicts.baseline import against_baseline, unlike
 from nodewise.verdicts.baseline import differences as differences_of
 from nodewise.verdicts.question import machine_of, question_of
 from tests.surfaces import machine
@@ -64,6 +64,8 @@ def test_memory_that_differs_by_little_more_cores_and_what_was_asked(tmp_path: P
     assert {"cores: 2 then, 4 now", "hardware threads: 2 then, 8 now"} <= set(differences(larger, bit))
     rates = _made(tmp_path / "rates", objective={"metric": "rate", "maximise": True})
     assert differences(rates, bit) == []
+    assert unlike(rates, bit) == ["what is compared: seconds then, rate now"]
+    assert unlike(bit, then) == differences(bit, then)
     found = against_baseline(rates, bit)
     assert found.asked[0] == "what is compared: seconds then, rate now"
     assert not any(p.comparable for p in against_baseline(rates, bit, any_machine=True).pairs)

@@ -59,3 +59,9 @@ def test_runs_are_judged_in_the_order_in_which_they_were_made() -> None:
 )
 def test_the_quota_is_that_of_then(question: dict[str, object], quota: float | None) -> None:
     assert quota_of(question) == quota
+
+
+def test_what_a_run_met_is_read_from_its_conditions_and_its_usage(tmp_path: Path) -> None:
+    stolen = {"usage": {"user_s": 1.0}, "conditions": {"mask_steal_s": 0.5, "steal_s": 0.5, "rest_s": 0.25}}
+    made = compared(tmp_path / "x", {"a": Runs(1.0, change=lambda run: stolen if run == 3 else {})}, blocks=8)
+    assert phase_met(made, "compare").of("a").disturbed_runs == 1

@@ -14,6 +14,7 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, compare_verdict
+from nodewise.verdicts.isolated import own_wall
 from nodewise.verdicts.stored import Stored, stored
 from tests.questions import compare_question
 
@@ -104,3 +105,20 @@ def test_small_peaks_are_not_compared_across_kinds(tmp_path: Path) -> None:
     # what is large is the program's own
     large = _found(_experiment(tmp_path / "c", (5e7, 6e7)))
     assert said not in compare_page(large)
+
+
+def test_a_peak_of_just_eight_mebibytes_is_the_programs_own(tmp_path: Path) -> None:
+    said = "is not comparable across kinds of isolation"
+    for peaks, small in (((8 << 20, 9e7), False), (((8 << 20) - 1, 9e7), True), ((9e7, (8 << 20) - 1), True)):
+        found = _found(_experiment(tmp_path / f"{peaks}", peaks))
+        assert (said in compare_page(found)) == small
+
+
+def test_only_good_runs_say_whether_a_program_reports_its_time(tmp_path: Path) -> None:
+    experiment = _experiment(tmp_path / "a", inside={"seconds": 0.2, "wall_s": 0.3})
+    medians = {"wall_s": 0.3, "seconds": 0.2}
+    assert own_wall(experiment, _INSIDE, medians) == 0.2 and own_wall(experiment, _PLAIN, medians) == 0.3
+    reports = _experiment(tmp_path / "b", inside={"seconds": 0.2, "source": "program"})
+    assert own_wall(reports, _INSIDE, medians) is None
+    failed = _experiment(tmp_path / "c", inside={"seconds": 0.2, "source": "program", "error": "exit code 1"})
+    assert own_wall(failed, _INSIDE, medians) == 0.2

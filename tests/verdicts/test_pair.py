@@ -145,3 +145,9 @@ def test_medians_at_an_end_of_the_interval_agree_with_it() -> None:
     # neither is off by more than counts as none
     assert medians_explained(replace(few, ratio=1.009), (0.995, 1.0)) == ""
     assert medians_explained(replace(few, ratio=1.02), (0.995, 1.0)) and medians_explained(few, (1.0, 1.0)) == ""
+
+
+def test_an_interval_that_ends_at_one_is_no_difference_told() -> None:
+    pair = replace(_judged(_pairs(40, 1.0, 0)), ratio=0.5, low=0.25, high=0.8)
+    assert (pair.slowdown.ratio, pair.slowdown.low, pair.slowdown.high) == (2.0, 1.25, 4.0)
+    assert (pair.interval.low, pair.interval.high, pair.interval.pairs) == (0.25, 0.8, pair.pairs)

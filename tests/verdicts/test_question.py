@@ -12,8 +12,9 @@ from nodewise.experiments.compare import compare
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.launch import Start
 from nodewise.verdicts.compare import reference_of
-from nodewise.verdicts.question import machine_of, question_of, read_question_of, stopped_by
+from nodewise.verdicts.question import machine_of, question_of, read_machine_of, read_question_of, stopped_by
 from tests.experiments.test_compare import Stream, _question, _times
+from tests.surfaces import machine
 
 
 def test_what_was_asked_comes_back_with_its_machine(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_a_comparison_of_nothing_is_refused(tmp_path: Path) -> None:
     compare(asked, Stream(_times(a=1.0)))
     experiment = read_experiment(asked.out)
     experiment.question["contenders"] = []
-    with pytest.raises(InputError, match="it names no contenders"):
+    with pytest.raises(InputError, match=r"/question\.json is damaged: it names no contenders"):
         reference_of(experiment)
 
 
@@ -50,3 +51,8 @@ def test_a_damaged_question_is_refused_by_the_place_that_is_wrong(change: dict[s
     record = json.loads(json.dumps({"kind": "compare", "machine": {}, "within": 0.01, **change}))
     with pytest.raises(InputError, match=f"x/question.json is damaged: {told}"):
         read_question_of(record, Path("x"))
+
+
+def test_a_damaged_machine_is_refused_by_the_file_that_has_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x/question.json is damaged: machine\.cores"):
+        read_machine_of({"machine": {**machine(2, 1).to_json(), "cores": 7}}, Path("x"))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which roof bounds a kernel."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nodewise.verdicts.roofline import Roof, RoofKind, bound_of
+from nodewise.studies.commands import Contender
+from nodewise.verdicts.roofline import KernelPoint, Role, Roof, RoofKind, RooflineSeries, bound_of
 from tests.report.stored import roofline_result
 from tests.verdicts.cases import hold
 
@@ -47,3 +49,13 @@ def test_what_came_out_is_said_once_and_the_nearest_kernel_is_named() -> None:
 @pytest.mark.parametrize("kernels", [0, 8])
 def test_all_that_is_said(tmp_path: Path, kernels: int) -> None:
     hold(f"roofline {kernels}", roofline_result(kernels), tmp_path)
+
+
+def test_without_enough_blocks_a_rate_has_no_interval() -> None:
+    few = RooflineSeries(
+        Contender("c", "variant", ("c",)), "s", KernelPoint({}, "f64 peak", "c"), Role.BEST, [0.5, 0.25, 1.0]
+    )
+    assert few.interval("flops") == (None, None) and few.rate("flops") == 0.0
+    many = replace(few, work={"flops": 8.0}, times=[0.25, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0])
+    assert many.rate("flops") == 16.0 and many.interval("flops") == (8.0, 32.0)
+    assert many.interval("bytes") == (0.0, 0.0)

@@ -2,6 +2,7 @@
 """What a scaling shows, of runs that are made of numbers."""
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,24 @@ def test_what_cannot_be_answered_is_refused(
     problem = unreachable("threads", counts, wanted, by)
     assert problem is not None and problem[0].startswith(said) and problem[1]
     assert unreachable("threads", COUNTS, (64,), True) is None
+
+
+def test_nothing_is_predicted_beyond_four_times_the_largest_number_or_below_the_least(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", counts=(2, 4, 8, 16, 32), to=[1, 2, 128, 129]))
+    assert [p.count for p in found.predictions] == [2, 128]
+
+
+def test_the_curve_of_many_numbers_has_few_points_and_all_that_were_measured(tmp_path: Path) -> None:
+    counts = (1, 16, 64, 256, 1000)
+    found = judge_scale(scaled(tmp_path / "x", counts=counts))
+    drawn = [n for n, _ in found.curve]
+    assert drawn == sorted(drawn) and set(counts) <= set(drawn) and drawn[-1] == 4000 and 25 <= len(drawn) <= 45
+    # at even ratios: neither ten times as far from one to the next, nor all of them close together
+    assert max(b / a for a, b in pairwise(drawn)) < 2.1
+
+
+@pytest.mark.parametrize(("left", "said"), [(2000.0, "1 thread is enough"), (200.0, "threads are enough")])
+def test_one_is_and_several_are_enough(tmp_path: Path, left: float, said: str) -> None:
+    ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)
+    found = judge_scale(scaled(tmp_path / "y", by="08:00", by_epoch_s=ended + left, times=100.0)).deadline
+    assert found is not None and said in found.sentence

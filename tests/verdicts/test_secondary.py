@@ -13,15 +13,18 @@ from nodewise.experiments.contenders import make_contenders
 from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import Experiment, read_experiment
+from nodewise.records.columns import Record
+from nodewise.records.experiment import Experiment, Writer, read_experiment
 from nodewise.report.tables import labels_of
 from nodewise.report.text.comparison import comparison_text, shown_lines
+from nodewise.runner.isolation import Isolation
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics
 from nodewise.verdicts.stored import stored
+from tests.questions import compare_question
 from tests.surfaces import Scripted, machine, many_core, threads_of
 
 #: Seconds, joules and bytes of commands: b is fast, d frugal, c between, a beaten by all but in memory, which hardly differs.
@@ -167,3 +170,32 @@ def test_an_experiment_without_what_is_shown_is_read_as_one_of_time(tmp_path: Pa
     experiment = read_experiment(tmp_path / "x")
     experiment.question.pop("shown")
     assert experiment.shown == Shown() and experiment.objective == SECONDS
+
+
+def test_the_usual_metrics_are_those_that_were_recorded(tmp_path: Path) -> None:
+    _compared(tmp_path)
+    experiment = read_experiment(tmp_path / "x")
+    # nobody was asked for a price, nothing was isolated, and what decides is no secondary metric
+    assert [o.metric for o in SecondaryMetrics(experiment).metrics] == ["energy_j", "peak_bytes"]
+
+
+def test_what_isolation_costs_is_a_metric_where_there_is_isolation_and_only_there(tmp_path: Path) -> None:
+    def metrics(isolation: Isolation | None) -> list[str]:
+        setting = Setting(("a",), name="a", isolation=isolation)
+        with Writer(tmp_path / str(isolation is None), compare_question("a")) as writer:
+            for block in range(7):
+                around = {"startup_s": 0.04, "teardown_s": 0.01}
+                writer.add(Record("a", "compare", block + 1, 0, Sample(1.0, 1.1, 0.0, metrics=around)), setting)
+        return [o.metric for o in SecondaryMetrics(read_experiment(tmp_path / str(isolation is None))).metrics]
+
+    assert metrics(Isolation("runc")) == ["startup_s", "teardown_s"] and metrics(None) == []
+
+
+def test_how_much_runs_vary_is_known_from_those_that_ran_more_than_once() -> None:
+    experiment = Experiment(Path(), {"shown": {"metrics": [{"metric": "energy_j", "maximise": False}]}})
+    # the noise of the others, 1 %, makes up the little by which a lone run was better
+    rows = [_row("often", 1.0, 100.0), _row("slow", 2.0, 50.0)]
+    close, far = _row("close", 0.985, 98.5, runs=1), _row("far", 0.9, 90.0, runs=1)
+    secondary = SecondaryMetrics(experiment)
+    assert "close" not in secondary.pareto_fronts([*rows, close])["energy_j"]
+    assert secondary.pareto_fronts([*rows, far])["energy_j"] == ("far", "slow")

@@ -49,3 +49,9 @@ def test_a_roofline_is_measured_again(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_stored(tmp_path)
     assert caught.value.hint == "make it again with: nodewise study --roofline"
+
+
+def test_a_study_has_no_samples_to_be_read(tmp_path: Path) -> None:
+    study_page_of(study_result(), "", tmp_path)
+    with pytest.raises(ValueError, match="the samples of a study are not read"):
+        _ = read_stored(tmp_path).experiment

@@ -54,6 +54,12 @@ def _in_words(name: str, fact: Any) -> str:
     return f"{fact / 4:g} GiB" if name == "memory" else "none" if fact is None else str(fact)
 
 
+def unlike(now: Experiment, then: Experiment) -> list[str]:
+    """All that is not the same now as it was then, but for the commands."""
+    here = question_of(now).environment
+    return [*differences(machine_of(now), here, then), *asked_otherwise(now.objective, then)]
+
+
 def matches(contenders: Sequence[tuple[str, str]], then: Experiment) -> list[tuple[str, str]]:
     """The pairs of names, now and then, of contenders that are given by name and command.
 
