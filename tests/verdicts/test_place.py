@@ -2,12 +2,10 @@
 """Where threads would sit: what binds them, with memory and pages."""
 
 from dataclasses import replace
-from random import Random
 
 import nodewise
 from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import read_memory
-from nodewise.placement.placement import Placement
 from nodewise.verdicts.place import PlaceOutput, is_bound
 
 MACHINE = load_machine("synthetic:numa:2 core:2 pu:1")
@@ -45,13 +43,3 @@ def test_memory_is_written_before_the_program_in_every_dialect() -> None:
     assert placed.render("taskset").words[-2:] == ("numactl", "--membind=0")
     assert placed.render("numactl").words.count("numactl") == 1
     assert "--membind=0" in placed.render("numactl").words
-
-
-def test_what_starts_it_is_written_for_its_runtime() -> None:
-    # so many places by number that Intel's runtime would cut the list off
-    large = load_machine("synthetic:numa:2 core:256 pu:2")
-    places = tuple((n,) for n in Random(1).sample(range(1024), 500))
-    placed = replace(nodewise.place("compact", machine=large, threads=2), placement=Placement("mine", places))
-    gnu, intel = (replace(placed, runtime=runtime).launch() for runtime in ("gnu", "intel"))
-    assert gnu is not None and intel is not None
-    assert len(gnu.env["OMP_PLACES"]) > 2000 and gnu != intel
