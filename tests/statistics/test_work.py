@@ -26,8 +26,8 @@ def test_the_ratio_of_the_rates_is_speedup_times_redundancy() -> None:
 
 
 def test_unknown_work_leaves_rate_and_redundancy_open() -> None:
-    first, second = efficiency([2.0, 1.0], [None, 4.0])
-    assert (first.rate, second.rate, second.redundancy) == (None, 4.0, None)
+    first, second = efficiency([2.0, 0.5], [None, 4.0])
+    assert (first.rate, second.rate, second.redundancy) == (None, 8.0, None)
     for bad in (([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([1.0], [0.0])):
         with pytest.raises(ValueError, match=r"times|above"):
             efficiency(*bad)
