@@ -206,3 +206,9 @@ def test_what_is_maximised_is_shown_as_it_was_printed(tmp_path: Path) -> None:
     row = compare_verdict(made, "runs").contenders[0]
     assert {row.median, row.low, row.high} == {49.0} and set(values_of(made, "a")) == {49.0}
     assert compared_of(made, "a") == {"rate": [49.0] * 7}
+
+
+def test_intervals_that_hold_with_others_besides_are_wider(tmp_path: Path) -> None:
+    experiment = compared(tmp_path / "x", {"a": Runs(1.0, 0.05), "b": Runs(0.9, 0.05)})
+    alone, (beside,) = compare_verdict(experiment, "runs").pairs[0], compare_verdict(experiment, "runs", 9).pairs
+    assert None not in (alone.low, beside.low) and beside.low < alone.low < alone.high < beside.high  # type: ignore[operator]
