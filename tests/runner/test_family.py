@@ -41,12 +41,20 @@ def test_the_launcher_of_its_own_comes_first() -> None:
     assert starters_of("Open MPI")[0].name == "openmpi"
 
 
+def test_the_number_of_ranks_stands_where_a_launcher_wants_it() -> None:
+    assert family(each=("-r", "{n}")).words("x", 8, 4) == ("x", "-n", "8", "-r", "4")
+    jobs = family(count=("--np={ranks}", "-s"), subcommand=("run",), each=("--nodes={nodes}",))
+    assert jobs.words("x", 9, 4) == ("x", "run", "--np=9", "-s", "--nodes=3")
+    assert jobs.words("x", 9, 0) == ("x", "run", "--np=9", "-s")
+
+
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
         ({"name": "openmpi"}, "another has its name"),
         ({"name": "Flux run"}, "no word of small letters"),
         ({"programs": ()}, "has no program"),
+        ({"count": ("-n",)}, "does not say where"),
         ({"says": "("}, "is no pattern"),
         ({"own": "*"}, "is no pattern"),
         ({"own": "libx", "libraries": ()}, "no family of libraries"),

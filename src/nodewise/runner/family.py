@@ -15,9 +15,9 @@ class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
     `each` are the words for the number of ranks on each node, `{n}`; `{nodes}` in them is that of nodes. `libraries` are the families of MPI
-    libraries whose programs it can start, its own first, none where it starts those of any (the launchers of a library come before it); how many ranks there are is said by `-n`. `package` is what brings it, empty for the system itself. `file` is the
+    libraries whose programs it can start, its own first, none where it starts those of any (the launchers of a library come before it). `package` is what brings it, empty for the system itself. `file` is the
     library of its own by the name that a program asks the loader for, `own` a pattern of all names that it had;
-    `subcommand` stands before its options (`flux run`).
+    `subcommand` stands before its options (`flux run`), `count` are the words for how many ranks there are in all, `{ranks}`.
     """
 
     name: str
@@ -30,12 +30,14 @@ class Family:
     file: str = ""
     own: str = ""
     subcommand: tuple[str, ...] = ()
+    count: tuple[str, ...] = ("-n", "{ranks}")
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
         """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
         numbers = {"{n}": str(per_node), "{nodes}": str(-(-ranks // max(1, per_node)))}
         each = [re.sub(r"\{n(odes)?\}", lambda m: numbers[m[0]], word) for word in self.each] if per_node else []
-        return (program, *self.subcommand, "-n", str(ranks), *each)
+        count = [word.replace("{ranks}", str(ranks)) for word in self.count]
+        return (program, *self.subcommand, *count, *each)
 
 
 def _wrong(family: Family, others: Mapping[str, Family]) -> str | None:
@@ -43,6 +45,8 @@ def _wrong(family: Family, others: Mapping[str, Family]) -> str | None:
         return "its name is no word of small letters, digits and hyphens"
     if not family.programs:
         return "it has no program"
+    if not any("{ranks}" in word for word in family.count):
+        return "its count does not say where {ranks} stands"
     for what, pattern in (("says", family.says), ("own", family.own)):
         try:
             re.compile(pattern)
