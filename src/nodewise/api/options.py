@@ -25,6 +25,7 @@ from nodewise.runner.price import COST, parse_price
 from nodewise.runner.ranks import read_over_ranks
 from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
 
+_LONGEST_PATTERN = 16 << 10
 _LARGEST = (1 << 63) - 1
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: What no name of a file holds, and nearly every regular expression that is worth comparing.
@@ -236,6 +237,9 @@ def pattern_of(given: str | re.Pattern[str], option: str) -> re.Pattern[str]:
     """A regular expression, `^` and `$` meaning those of a line where it is given as text. Raises InputError."""
     if isinstance(given, re.Pattern):
         return given
+    # what is longer takes minutes to be understood
+    if len(given) > _LONGEST_PATTERN:
+        raise InputError(f"{option}: a regular expression has at most {_LONGEST_PATTERN >> 10} KiB")
     try:
         return re.compile(given, re.MULTILINE)
     except re.error as problem:

@@ -274,7 +274,7 @@ def _figure(
     if metric == ENERGY:
         under.append(f"The energy is that of {energy_parts(experiment)} while a run lasted, whoever used it.")
     if len(front) == 1:
-        under.append(f"{by_key[front[0]]['name']}: the best in both.")
+        under.append(f"The medians of {by_key[front[0]]['name']} are the best in both.")
     if len(near) < len(rows):
         under.append(f"Not drawn, since they are far off: {len(rows) - len(near)} of {len(rows)} settings.")
     return finish(figure, title, under)
