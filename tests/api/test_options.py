@@ -22,5 +22,5 @@ def test_where_times_are_compared_they_are_of_one_clock(how: dict[str, str], one
 
 def test_a_pattern_without_an_end_is_refused_before_it_is_read() -> None:
     assert pattern_of("x" * 1000, "--expect").pattern == "x" * 1000
-    with pytest.raises(InputError, match="^--expect: a regular expression has at most 16 KiB$"):
+    with pytest.raises(InputError, match=r"^--expect: a regular expression has at most 16 KiB$"):
         pattern_of("x" * 1_000_000, "--expect")

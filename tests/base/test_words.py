@@ -24,7 +24,7 @@ def test_what_is_not_closed_is_named_by_its_place(text: str) -> None:
 
 def test_a_word_that_no_system_takes_is_refused_and_many_short_ones_are_not() -> None:
     assert len(split_words(f"{'ab' * 50} " * 1400)) == 1400 > LONGEST_WORD / 101
-    with pytest.raises(InputError, match="^numactl: a word is longer than 128 KiB"):
+    with pytest.raises(InputError, match=r"^numactl: a word is longer than 128 KiB"):
         split_words("a " + "x" * (LONGEST_WORD + 1), "numactl")
-    with pytest.raises(InputError, match="^a word is longer than 128 KiB"):
+    with pytest.raises(InputError, match=r"^a word is longer than 128 KiB"):
         split_words("x" * 1_000_000)
