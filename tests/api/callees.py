@@ -49,3 +49,11 @@ class Thing:
 
 def exiting() -> None:
     sys.exit(0)
+
+
+def closing(descriptor: int | None = None) -> None:
+    """Closes the process's standard output, or the descriptor behind it."""
+    if descriptor is None:
+        sys.stdout.close()
+    else:
+        os.close(descriptor)

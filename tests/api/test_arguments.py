@@ -194,6 +194,16 @@ def test_a_text_is_no_list_of_its_letters() -> None:
     assert "both name what is tried" in _said("tune", "true", axes="threads", sweep="placement")
 
 
+def test_words_of_a_command_may_be_long_and_empty_and_names_of_files_may_not() -> None:
+    bound = checked_arguments(nodewise.run, (["echo", "x" * 300, ""],), {})
+    assert bound.arguments["command"] == ("echo", "x" * 300, "")
+    for name, told in (("", "it is empty, and names nothing"), ("x" * 300, "is longer than a file's name may be")):
+        with pytest.raises(InputError, match=rf"^out: .*{told}"):
+            checked_arguments(nodewise.run, ("true",), {"out": name})
+    with pytest.raises(InputError, match=r"^same_output: it is empty"):
+        nodewise.compare("true", "false", same_output="")
+
+
 def test_what_a_placement_is_written_with_is_checked_too() -> None:
     there = nodewise.place("compact", threads=2, machine="synthetic:core:4 pu:1")
     for wrong, said in (

@@ -51,6 +51,11 @@ def test_a_function_that_ends_its_process_well_has_no_time(ending: Any, said: st
     assert said in str(caught.value)
 
 
+def test_a_function_that_closes_its_output_is_measured(tmp_path: Path) -> None:
+    verdict = _compare(callees.closing, partial(callees.closing, 1))
+    assert all(c.median is not None and c.median < 0.1 for c in verdict.contenders)
+
+
 def test_a_function_that_fails_is_a_program_that_fails() -> None:
     with pytest.raises(nodewise.ProgramError, match="of its own"):
         _compare(callees.short, callees.failing)

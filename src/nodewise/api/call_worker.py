@@ -5,6 +5,7 @@ Its argument is a file with what to call. The last line that it prints is one of
 call alone.
 """
 
+import contextlib
 import functools
 import importlib
 import json
@@ -41,6 +42,8 @@ def _main(path: str) -> None:
     module = _script(call["file"]) if call["file"] else importlib.import_module(call["module"])
     function: Any = functools.reduce(getattr, call["function"].split("."), module)
     arguments, keywords = pickle.loads(call["arguments"])
+    # the function may close its own
+    output = os.dup(1)
     begin = time.perf_counter()
     try:
         function(*arguments, **keywords)
@@ -49,8 +52,9 @@ def _main(path: str) -> None:
     seconds = time.perf_counter() - begin
     # behind all that it has printed, wherever it has led its output
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os.write(1, ("\n" + json.dumps({"nodewise": 1, "seconds": seconds}) + "\n").encode())
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os.write(output, ("\n" + json.dumps({"nodewise": 1, "seconds": seconds}) + "\n").encode())
 
 
 if __name__ == "__main__":

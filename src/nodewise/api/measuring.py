@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -71,8 +70,6 @@ def kept(out: StrPath | None, resume: bool, kind: str, *, named: bool = True) ->
     """
     if resume and out is None:
         raise InputError("resume goes on with what a folder holds, and none is given", "name it by out")
-    if out is not None and not os.fspath(out):
-        raise InputError("out is empty, and names no folder", "leave it out, or name one")
     folder = Path(tempfile.mkdtemp(prefix=f"nodewise-{kind}-")) if out is None else Path(out).absolute()
     passing = out is None and not named
     try:

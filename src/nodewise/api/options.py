@@ -297,6 +297,8 @@ def with_rule(run: RunChoice, rule: SameOutput) -> RunChoice:
 
 
 def _same_output(given: StrPath | bool | None, tolerance: float | None, cwd: Path | None, usual: Kind) -> SameOutput:
+    if given == "":
+        raise InputError("same_output: it is empty, and names nothing", "leave it out, or name a file or a pattern")
     if tolerance is not None and not 0 <= tolerance < 1:
         raise InputError(f"--tolerance {tolerance:g} is not from 0 up to 1", "it is relative: 1e-6 allows a millionth")
     if tolerance is not None and (given is False or (given is None and usual is Kind.OFF)):

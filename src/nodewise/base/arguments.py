@@ -166,7 +166,8 @@ def _fit_union(value: Any, kind: Any, where: str) -> Any:
         except _UnfitError as problem:
             problems.append(problem)
         else:
-            if os.PathLike[str] in typing.get_args(kind) and _PATHS.issuperset(typing.get_args(kind)):
+            # in a list they are words of a command, which may be of any length and empty
+            if not where and os.PathLike[str] in typing.get_args(kind) and _PATHS.issuperset(typing.get_args(kind)):
                 _check_path(found, kind, where)
             return found
     if isinstance(value, str) and str not in typing.get_args(kind):
@@ -241,6 +242,8 @@ def _path(value: Any, kind: Any, where: str) -> Any:
 
 
 def _check_path(value: Any, kind: Any, where: str) -> None:
+    if value is not None and not os.fspath(value):
+        raise _UnfitError(value, kind, where, "it is empty, and names nothing", "leave it out, or name one")
     if value is not None and any(len(os.fsencode(part)) > _LONGEST_NAME for part in os.fspath(value).split("/")):
         raise _UnfitError(
             value, kind, where, f"{_shown(value)} is longer than a file's name may be", "give a shorter one"

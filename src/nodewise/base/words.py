@@ -7,7 +7,6 @@ import shlex
 
 from nodewise.base.errors import InputError
 
-
 #: A word of a command line has this many bytes at most (Linux: MAX_ARG_STRLEN).
 LONGEST_WORD = 128 << 10
 
