@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fresh process in which one function is called once: started by its file, it imports nothing of nodewise.
 
-Its argument is a file with what to call. The last line that it prints is one of the sample protocol, with the seconds of the
-call alone.
+Its argument is a file with what to call. It prints a line of the sample protocol with the seconds of the call alone, and with the
+token of the file, by which it differs from those that the function, or a program that it starts, prints.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def _main(path: str) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
-    os.write(output, ("\n" + json.dumps({"nodewise": 1, "seconds": seconds}) + "\n").encode())
+    os.write(output, ("\n" + json.dumps({"nodewise": 1, "seconds": seconds, "call": call["token"]}) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from nodewise.api import call_worker
+from nodewise.base.arguments import shown_value
 from nodewise.base.errors import InputError
 from nodewise.base.files import make_directory, write_whole
 from nodewise.experiments.contenders import Contender, Steps
@@ -34,6 +35,7 @@ def contenders_of_calls(
     calls: Sequence[object],
     names: Sequence[str],
     folder: Path,
+    token: str,
     resume: bool,
     *,
     setup: str | None = None,
@@ -41,7 +43,7 @@ def contenders_of_calls(
     conclude: Sequence[str] = (),
     cleanup: str | None = None,
 ) -> list[Contender]:
-    """A contender for each function; what its process is to call lies below the experiment's `folder`.
+    """A contender for each function; what its process is to call lies below the experiment's `folder`. Its time stands beside the `token`.
 
     Raises InputError where a command stands among them, for a function that a fresh process cannot find, and for arguments
     that cannot be handed to one.
@@ -75,7 +77,7 @@ def contenders_of_calls(
         # another experiment that is there already stays as it is, and is refused later
         if resume or not (folder / "question.json").exists():
             make_directory(path.parent)
-            write_whole(path, pickle.dumps(needed))
+            write_whole(path, pickle.dumps({**needed, "token": token}))
         name = names[i] if names else text if own.count(text) == 1 else f"{text} ({own[: i + 1].count(text)})"
         before, after = (s[i] if len(s) == len(calls) else s[0] if s else None for s in (prepare, conclude))
         words = (sys.executable, "-P", call_worker.__file__, str(path))
@@ -101,7 +103,7 @@ def _call(call: object) -> tuple[dict[str, Any], str]:
             f"the arguments of {name} cannot be handed to a fresh process: {problem}",
             "give arguments that pickle takes, or make them inside the function",
         ) from problem
-    shown = ", ".join([*map(repr, arguments), *(f"{k}={v!r}" for k, v in keywords.items())])
+    shown = ", ".join([*map(shown_value, arguments), *(f"{k}={shown_value(v)}" for k, v in keywords.items())])
     shown = shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
     # what is imported from the current directory is so whatever directory the run is in; not all entries are paths
     path = [str(Path(entry).absolute()) if Path(entry).exists() else entry for entry in sys.path]

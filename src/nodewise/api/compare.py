@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,8 +231,9 @@ def compare(
                 raise InputError(
                     "functions have no parameters and no shell here", "give arguments by functools.partial(function, …)"
                 )
-            made = contenders_of_calls(contenders, names, folder, resume, **steps)
-            run = dataclasses.replace(run, options=dataclasses.replace(run.options, returns=True))
+            token = f"call-{secrets.token_hex(8)}"
+            made = contenders_of_calls(contenders, names, folder, token, resume, **steps)
+            run = dataclasses.replace(run, options=dataclasses.replace(run.options, returns=token))
             line: tuple[str, ...] = ()
         else:
             commands = [c for c in contenders if not callable(c)]

@@ -129,7 +129,7 @@ def _fitted(name: str, value: object, kind: Any) -> Any:
     try:
         return _fit(value, kind, "")
     except _UnfitError as problem:
-        what = problem.what or f"{_shown(problem.value)} is not {_expected(problem.expected)}"
+        what = problem.what or f"{shown_value(problem.value)} is not {_expected(problem.expected)}"
         hint = problem.hint.replace("NAME", name) or f"such as {name}={_example(kind)}"
         raise InputError(f"{name}{problem.where}: {what}", hint) from None
 
@@ -221,13 +221,13 @@ def _number(value: Any, where: str) -> float:
 def _text(value: str, where: str) -> str:
     if "\0" in value:
         raise _UnfitError(
-            value, str, where, f"{_shown(value)} holds a NUL, which nothing of the system takes", "leave it out"
+            value, str, where, f"{shown_value(value)} holds a NUL, which nothing of the system takes", "leave it out"
         )
     try:
         os.fsencode(value)
     except UnicodeError:
         raise _UnfitError(
-            value, str, where, f"{_shown(value)} is no text that the system can be given", "give plain text"
+            value, str, where, f"{shown_value(value)} is no text that the system can be given", "give plain text"
         ) from None
     return value
 
@@ -246,7 +246,7 @@ def _check_path(value: Any, kind: Any, where: str) -> None:
         raise _UnfitError(value, kind, where, "it is empty, and names nothing", "leave it out, or name one")
     if value is not None and any(len(os.fsencode(part)) > _LONGEST_NAME for part in os.fspath(value).split("/")):
         raise _UnfitError(
-            value, kind, where, f"{_shown(value)} is longer than a file's name may be", "give a shorter one"
+            value, kind, where, f"{shown_value(value)} is longer than a file's name may be", "give a shorter one"
         )
 
 
@@ -254,7 +254,9 @@ def _mapping(value: Any, kind: Any, where: str) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
         raise _UnfitError(value, kind, where)
     keys, values = typing.get_args(kind)
-    return {_fit(k, keys, f"{where}, a name in it"): _fit(v, values, f"{where}[{_shown(k)}]") for k, v in value.items()}
+    return {
+        _fit(k, keys, f"{where}, a name in it"): _fit(v, values, f"{where}[{shown_value(k)}]") for k, v in value.items()
+    }
 
 
 def _list(value: Any, kind: Any, where: str) -> tuple[Any, ...]:
@@ -264,7 +266,7 @@ def _list(value: Any, kind: Any, where: str) -> tuple[Any, ...]:
             value,
             kind,
             where,
-            f"{_shown(value)} is one text, and {_expected(kind)} is expected",
+            f"{shown_value(value)} is one text, and {_expected(kind)} is expected",
             _as_list(value, one, where),
         )
     ordered = issubclass(typing.get_origin(kind), Sequence)
@@ -306,7 +308,7 @@ def _function(value: Any, kind: Any, where: str) -> Any:
             if not takes
             else f"it is called as NAME({_shown_type(takes[0])})"
         )
-        raise _UnfitError(value, kind, where, f"{_shown(value)} cannot be called with {count}", hint) from None
+        raise _UnfitError(value, kind, where, f"{shown_value(value)} cannot be called with {count}", hint) from None
     return value
 
 
@@ -324,7 +326,7 @@ def _example(kind: Any) -> str:
     return {bool: "True", int: "10", float: "1.5", str: "'…'"}.get(kind, f"{_shown_type(kind).lower()}")
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """A value as it is written, shortened; of a type that shows itself badly its name alone."""
     try:
         text = getattr(value, "__qualname__", None) if callable(value) else None

@@ -336,6 +336,12 @@ class Writer:
             raise StoreError(
                 f"{path} was cut off while it was being written", "what was measured into it is gone; measure again"
             )
+        if start > self._least > 0 and os.pread(self._samples, 1, start - 1) != b"\n":
+            # something else wrote into it, and its last line would be joined to this one
+            data = b"\n" + data
+        if not (self.path / "question.json").exists():
+            # without it nobody knows what the samples are of
+            self._write_question()
         try:
             # a first part may still have found room; what is in the way of the rest says why
             while data:

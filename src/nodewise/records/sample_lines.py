@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,6 +82,9 @@ class Lines:
         #: For each sample of the file where it came to be; None for one that was left out.
         self._places: list[int | None] = []
         self._left_out: dict[str, int] = {}
+        self._latest = -math.inf
+        #: What was taken, once a sample is no later than all before it; None until then.
+        self._seen: set[tuple[Any, ...]] | None = None
 
     @property
     def orphans(self) -> bool:
@@ -116,6 +120,7 @@ class Lines:
         kind = fit(line.get("type"), str, "type")
         if kind == "sample":
             name = one_line(fit(line.get("setting"), str, "setting"))
+            self._check_new(line)
             left_out = self._known is not None and name not in self._known
             if left_out:
                 self._left_out[name] = self._left_out.get(name, 0) + 1
@@ -138,6 +143,24 @@ class Lines:
             neighbour: Neighbour = fit(line, Neighbour)
             if neighbour not in self.neighbours:
                 self.neighbours.append(neighbour)
+
+    def _check_new(self, line: dict[str, Any]) -> None:
+        """Raises ShapeError for a sample that was there before, as where a file was joined to itself: it is no further run."""
+        sample = line.get("sample")
+        started = sample.get("started_at") if isinstance(sample, dict) else None
+        if not isinstance(started, float) or started > self._latest:
+            self._latest = started if isinstance(started, float) else self._latest
+            if self._seen is not None:
+                self._seen.add(_run_of(line))
+            return
+        if self._seen is None:
+            self._seen = {
+                (r.setting, r.phase, r.block, r.position, r.sample.started_at, r.sample.seconds)
+                for r in (self.records[i] for i in range(len(self.records)))
+            }
+        if (run := _run_of(line)) in self._seen:
+            raise ShapeError("", "it is a repetition of one before it")
+        self._seen.add(run)
 
     def _take_difference(self, late: _Late) -> None:
         if not 0 <= late["sample"] < len(self._places):
@@ -169,6 +192,16 @@ class Lines:
                 f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used"
             )
         return remarks
+
+
+def _run_of(line: dict[str, Any]) -> tuple[Any, ...]:
+    """What no two runs have in common."""
+    sample = line["sample"]
+    places = [line.get(name) for name in ("setting", "phase", "block", "position")]
+    return tuple(
+        v if isinstance(v, str | int | float) else None
+        for v in (*places, sample.get("started_at"), sample.get("seconds"))
+    )
 
 
 def _in_one_line(plan: Plan) -> Plan:

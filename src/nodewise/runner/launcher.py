@@ -28,8 +28,8 @@ class RunOptions:
     takes no processor from it, as those that share its memory's bandwidth. `over_ranks` says what becomes of metrics that
     several ranks print. `as_printed`: what a line to paste into a shell starts before the program (taskset, numactl) is started
     here, too, wherever its time would show. `one_clock`: times that programs report
-    of themselves and those of whole runs are not compared with each other: what the first good run has counts. `returns`: a run that does not report its own time is an error, as that of a function
-    which ended its process.
+    of themselves and those of whole runs are not compared with each other: what the first good run has counts. `returns`: the word in the one line
+    of the sample protocol that counts; a run without it is an error, as that of a function which ended its process.
     """
 
     cwd: Path | None = None
@@ -46,7 +46,7 @@ class RunOptions:
     over_ranks: OverRanks = field(default_factory=OverRanks)
     as_printed: bool = False
     one_clock: bool = False
-    returns: bool = False
+    returns: str = ""
 
 
 class Launcher(Protocol):

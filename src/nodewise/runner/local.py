@@ -365,6 +365,9 @@ class LocalLauncher:
     def _reported(self, reply: dict[str, Any]) -> Reported:
         """What the program reported of itself, by the sample protocol or by patterns."""
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
+        if token := self._options.returns:
+            # what the function itself, or a program that it starts, reports is not the time of the call
+            lines = [line for line in lines if token in line]
         reported = read_protocol(lines, reply["out"].get("misplaced") or reply["err"].get("misplaced") or "")
         if dropped := int(reply["out"].get("dropped", 0)) + int(reply["err"].get("dropped", 0)):
             # what they said, `verified` too, is not known

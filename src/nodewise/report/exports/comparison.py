@@ -17,8 +17,9 @@ def _good(experiment: Experiment, key: str) -> Any:
 
 
 def times_of(experiment: Experiment, key: str) -> Any:
-    """The times of a contender's good runs, whatever metric was compared: other tools know nothing else."""
-    return experiment.records.plain("seconds")[_good(experiment, key)]
+    """The times of a contender's good runs, whatever metric was compared: other tools know nothing else. Of whole runs where these were."""
+    name = "wall_s" if experiment.objective.metric == "wall_s" else "seconds"
+    return experiment.records.plain(name)[_good(experiment, key)]
 
 
 def series_of(experiment: Experiment, key: str, name: str) -> Any:
