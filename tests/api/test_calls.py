@@ -56,6 +56,16 @@ def test_a_function_that_closes_its_output_is_measured(tmp_path: Path) -> None:
     assert all(c.median is not None and c.median < 0.1 for c in verdict.contenders)
 
 
+def test_what_else_reports_a_time_is_not_the_call(tmp_path: Path) -> None:
+    verdict = _compare(partial(callees.reporting, 500.0), partial(callees.reporting, 1e-9))
+    assert all(c.median is not None and 1e-6 < c.median < 5 for c in verdict.contenders)
+
+
+def test_an_argument_that_shows_itself_badly_is_named_by_its_type() -> None:
+    verdict = _compare(partial(callees.taking, callees.Shy()), callees.short)
+    assert verdict.contenders[0].name == "taking(<Shy>)"
+
+
 def test_a_function_that_fails_is_a_program_that_fails() -> None:
     with pytest.raises(nodewise.ProgramError, match="of its own"):
         _compare(callees.short, callees.failing)

@@ -63,7 +63,7 @@ def test_what_only_one_measured_is_named() -> None:
 
 
 def test_one_command_each_is_compared_under_other_names() -> None:
-    assert _of(entry(1, 1.0, "./old"), entry(2, 1.0, "./new")).pairs[0].name == "./new"
+    assert _of(entry(1, 1.0, "./old"), entry(2, 1.0, "./new")).pairs[0].name == "./old then, ./new now"
 
 
 def test_nothing_in_common_is_said() -> None:

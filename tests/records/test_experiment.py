@@ -260,6 +260,43 @@ def test_a_file_cut_off_while_it_is_written_is_said(tmp_path: Path) -> None:
             writer.add(_record(1), SETTING)
 
 
+def test_what_others_write_into_it_costs_no_run_of_its_own(tmp_path: Path) -> None:
+    samples = tmp_path / "e/samples.jsonl"
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+        with samples.open("a") as others:
+            others.write("nonsense without an end")
+        writer.add(_record(1), SETTING)
+        writer.add(_record(2), SETTING)
+    back = read_experiment(tmp_path / "e")
+    assert back.records == [_record(0), _record(1), _record(2)] and back.damaged_lines == 1
+
+
+def test_runs_that_are_written_twice_count_once_and_are_named(tmp_path: Path) -> None:
+    samples = tmp_path / "e/samples.jsonl"
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        for n in range(3):
+            writer.add(_record(n), SETTING)
+    lines = samples.read_text().splitlines(keepends=True)
+    samples.write_text("".join([*lines, *lines[1:3], lines[0]]))
+    back = read_experiment(tmp_path / "e")
+    assert back.records == [_record(0), _record(1), _record(2)]
+    assert "2 damaged lines were skipped: line 5: it is a repetition of one before it" in back.damage[0]
+    # of two runs that began at one moment, as where a clock was set back, both count
+    also = json.loads(lines[3]) | {"block": 9}
+    samples.write_text("".join([*lines, json.dumps(also) + "\n", json.dumps(also) + "\n"]))
+    back = read_experiment(tmp_path / "e")
+    assert [r.block for r in back.records] == [0, 1, 2, 9] and back.damaged_lines == 1
+
+
+def test_a_question_that_is_taken_away_meanwhile_is_written_again(tmp_path: Path) -> None:
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        writer.add(_record(0), SETTING)
+        (tmp_path / "e/question.json").unlink()
+        writer.add(_record(1), SETTING)
+    assert len(read_experiment(tmp_path / "e").records) == 2
+
+
 def test_a_kill_in_the_first_line_leaves_the_next_one_whole(tmp_path: Path) -> None:
     """Also where the last line is whole but for its end."""
     path = tmp_path / "e"

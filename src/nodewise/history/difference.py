@@ -147,8 +147,10 @@ def _pair(before: Point, after: Point, level: float, within: float, comparable: 
         low = found.low if found.low > 0 else None
         high = found.high if math.isfinite(found.high) else None
         verdict = judge(found, within, final=True) if comparable else None
+    # one command each may be one program under two names, or two programs: whoever reads it is to know
+    name = after.name if after.name == before.name else f"{before.name} then, {after.name} now"
     return PairDifference(
-        after.name,
+        name,
         after.role,
         after.metric,
         before.median,

@@ -146,8 +146,7 @@ class Lines:
 
     def _check_new(self, line: dict[str, Any]) -> None:
         """Raises ShapeError for a sample that was there before, as where a file was joined to itself: it is no further run."""
-        sample = line.get("sample")
-        started = sample.get("started_at") if isinstance(sample, dict) else None
+        started = line.get("started_at")
         if not isinstance(started, float) or started > self._latest:
             self._latest = started if isinstance(started, float) else self._latest
             if self._seen is not None:
@@ -196,12 +195,8 @@ class Lines:
 
 def _run_of(line: dict[str, Any]) -> tuple[Any, ...]:
     """What no two runs have in common."""
-    sample = line["sample"]
-    places = [line.get(name) for name in ("setting", "phase", "block", "position")]
-    return tuple(
-        v if isinstance(v, str | int | float) else None
-        for v in (*places, sample.get("started_at"), sample.get("seconds"))
-    )
+    values = (line.get(n) for n in ("setting", "phase", "block", "position", "started_at", "seconds"))
+    return tuple(v if isinstance(v, str | int | float) else None for v in values)
 
 
 def _in_one_line(plan: Plan) -> Plan:

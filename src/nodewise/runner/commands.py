@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.bounded_json import MOST_BYTES
+from nodewise.base.forked import not_inherited
 
 #: What is read at once, and how much more than what is kept may pile up before it is cut.
 _AT_ONCE, _SPARE = 64 << 10, 16 << 20
@@ -112,6 +113,7 @@ def will(script: str, *words: str) -> Iterator[Callable[[str], None]]:
     ) as keeper:
         assert keeper.stdin is not None
         stream = keeper.stdin
+        not_inherited(stream)
 
         def follow(word: str) -> None:
             # who kills the keeper, too, is on his own

@@ -24,6 +24,7 @@ from typing import Any
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
+from nodewise.base.forked import not_inherited
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors, processors_are
 from nodewise.base.units import format_bytes
@@ -272,6 +273,7 @@ class LocalLauncher:
                 process_group=0,
                 pass_fds=self._answers.descriptors,
             )
+            not_inherited(self._runner.stdin, self._runner.stdout)
         return self._runner
 
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Steady:
         t = 1 + 0.001 * self.count
         usage = {"user_s": t / 2, "system_s": t / 4, "peak_bytes": 4096.0 * len(setting.key), "exit_code": 3.0}
         error = "exit code 9" if setting.key == "breaks" and self.own[setting.key] == 8 else None
-        return Sample(t, t, float(self.count), usage=usage, error=error)
+        return Sample(t, t + 1, float(self.count), usage=usage, error=error)
 
     def close(self) -> None:
         """Nothing is kept running."""
@@ -185,3 +185,12 @@ def test_annotations_are_lines_that_github_reads(made: Callable[..., Made]) -> N
     assert lines[0].startswith("::notice title=a::the reference")
     assert lines[1].startswith("::error title=breaks::") and "exit code 9" in lines[1]
     assert "title=100%25%3A x%2Cy\\x0az::" in lines[2]
+
+
+@pytest.mark.parametrize(("metric", "more"), [("seconds", 0), ("wall_s", 1), ("user_s", 0)])
+def test_times_are_of_whole_runs_where_these_were_compared(made: Callable[..., Made], metric: str, more: int) -> None:
+    compared = made("one", "two", objective=Objective(metric))
+    data = json.loads(export_text("json", compared))
+    assert min(data["results"][0]["times"]) == pytest.approx(1 + more, abs=0.05)
+    data = json.loads(export_text("google-benchmark", compared))
+    assert data["benchmarks"][0]["real_time"] == pytest.approx(1e3 * (1 + more), abs=50)
