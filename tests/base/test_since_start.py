@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a process has been running, as the kernel says."""
 
+import os
 import subprocess
 import sys
 import time
 
-from nodewise.base.since_start import since_start_s
+import pytest
+
+from nodewise.base.since_start import STARTED_AT, since_start_s
 
 
 def test_it_goes_on_with_the_clock() -> None:
@@ -14,6 +17,19 @@ def test_it_goes_on_with_the_clock() -> None:
     after, passed = since_start_s(), time.monotonic() - begin
     # the kernel counts its beginning in hundredths of a second
     assert before > 0 and 0.04 < after - before < passed + 0.02
+
+
+def test_a_script_says_when_it_became_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (f"{time.time() - 7:.6f}", f"{time.time() - 7:.6f}".replace(".", ",")):
+        monkeypatch.setenv(STARTED_AT, text)
+        assert 7 <= since_start_s() < 8
+        # those that are started from here are others
+        assert STARTED_AT not in os.environ
+    for text in ("soon", "", "nan"):
+        monkeypatch.setenv(STARTED_AT, text)
+        assert since_start_s() >= 0
+    monkeypatch.setenv(STARTED_AT, str(time.time() + 100))
+    assert since_start_s() == 0
 
 
 def test_it_counts_what_python_took_to_start() -> None:

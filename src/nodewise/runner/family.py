@@ -81,4 +81,5 @@ def library_family(name: str) -> str:
 def starters_of(library: str) -> list[Family]:
     """The launchers that start programs of a family of MPI libraries, that of its own first."""
     able = [f for f in families().values() if library in f.libraries]
-    return sorted(able, key=lambda f: f.libraries.index(library))
+    # one that is of no library stands behind one that is of this
+    return sorted(able, key=lambda f: (f.libraries.index(library), not f.own))
