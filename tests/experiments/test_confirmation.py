@@ -86,3 +86,17 @@ def test_further_looks_are_those_of_a_plan_after_the_blocks_that_there_are() -> 
     at = plan_looks(68, 0.0045).at
     assert len(at) > 1
     assert further_looks(12, 68, 0.0045) == Looks(tuple(12 + n for n in at), 0.0045)
+
+
+def test_a_block_in_which_one_failed_is_no_further_look() -> None:
+    judged = Confirmation(plan_looks(12, 0.045), 0.01, None, False)
+    looks = judged._looks.at
+    pairs = [(1.5, 1.0 + i / 1000) for i in range(looks[0])]
+    assert _add(judged, pairs, 1)
+    failed = {"baseline": Sample(1.0, 1.0, 0.0), "c": Sample(1.0, 1.0, 0.0, error="exit code 1")}
+    assert not judged.add(Block(looks[0] + 1, failed, {}, {"baseline": None, "c": None}, False))
+    # nor is one that was disturbed and does not count, though a look is due at as many as there are
+    marks = ("other load: it waited 0.5 s for processors that others used",)
+    disturbed = {name: Sample(1.0, 1.0, 0.0, marks=marks) for name in ("baseline", "c")}
+    assert not judged.add(Block(looks[0] + 2, disturbed, {}, {"baseline": None, "c": None}, True))
+    assert judged.count == looks[0]

@@ -92,3 +92,9 @@ def test_where_nothing_ran_that_could_be_confirmed_all_but_the_fewest_runs_go_on
     costs = Costs()
     costs.take("", Sample(1.0, 1.0, 0.0), 1.0, searching=True)
     assert Reserve(GuidedSearch(SPACE), SPACE, costs, 0.01).runs(None, 2.0, 200, 200, 0.045, False) > fewest
+
+
+def test_a_confirmation_takes_no_fewer_runs_than_an_interval_does_however_large_the_gain() -> None:
+    reserve = _told(0.1, 1.0)
+    least = 2 * fewest_blocks(0.05)
+    assert least <= reserve.needed(A, 40, 0.05) <= 2 * least

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.machine.cgroups import read_limits
+from nodewise.machine.cgroups import read_limits, read_throttling
 from nodewise.machine.state import read_hypervisor, read_processor, read_state
 
 GIB = 2**30
@@ -154,3 +154,19 @@ def test_an_empty_system_reports_nothing_and_breaks_nothing(tmp_path: Path) -> N
 )
 def test_flags_are_those_of_the_first_processor(tmp_path: Path, cpuinfo: str, flags: tuple[str, ...]) -> None:
     assert read_processor(tree(tmp_path, {"proc/cpuinfo": cpuinfo})).flags == flags
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(64 * GIB, None), (64 * GIB - 1, 64 * GIB - 1), (65 * GIB, None)])
+def test_a_limit_of_all_the_memory_is_none(tmp_path: Path, limit: int, kept: int | None) -> None:
+    root = tree(tmp_path, {**V2, "sys/fs/cgroup/slurm/job_7/memory.max": f"{limit}\n"})
+    assert read_limits(root, range(8), 64 * GIB).memory_bytes == kept
+
+
+def test_time_that_quotas_held_back_is_in_seconds_in_both_versions(tmp_path: Path) -> None:
+    two = {**V2, "sys/fs/cgroup/slurm/job_7/cpu.stat": "nr_throttled 3\nthrottled_usec 2500000\n"}
+    two["sys/fs/cgroup/slurm/cpu.stat"] = "throttled_usec 500000\n"
+    one = {**V1, "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat": "nr_throttled 3\nthrottled_time 2500000000\n"}
+    # of the group and of those above it
+    assert read_throttling(tree(tmp_path / "2", two)) == pytest.approx(3.0)
+    assert read_throttling(tree(tmp_path / "1", one)) == pytest.approx(2.5)
+    assert read_throttling(tree(tmp_path / "0", V2)) is None

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is blamed for failures, by counts that can be worked out by hand."""
 
+import math
+
 import numpy as np
+import pytest
 
 from nodewise.search.failures import Failures, fails_more
 from nodewise.search.space import Point
@@ -98,3 +101,24 @@ def test_what_fails_now_and_then_is_counted_with_two_runs_of_the_program_itself(
     failures = _told(*[(0, {}, False)] * 4, (1, {"a": 1}, False), *[(2, {"b": 1}, True)] * 3, (2, {"b": 1}, False))
     assert _chance(failures, 1, a=1) == failures.rate
     assert _chance(failures, 2, b=1) == (3 + 2 * failures.rate) / 6
+
+
+def test_a_value_is_suspect_by_the_distance_of_what_failed() -> None:
+    failures = _told((0, {}, False), (1, {"a": 1}, True))
+    # e to the minus half of the square of the distance, beside what counts as much as one good region
+    chances = [float(failures.chances([9], [DEFAULT], np.array([[5.0 + x, 0.0]]))[0]) for x in (0.0, 1.0, 2.0)]
+    assert chances[0] > chances[1] > chances[2]
+    ratio = [c / (1 - c) for c in chances]
+    assert ratio[1] / ratio[0] == pytest.approx(math.exp(-0.5), rel=0.05)
+
+
+def test_what_explains_its_failures_leaves_the_rest_to_others() -> None:
+    often = [(1, {"a": 1}, k % 2 == 0) for k in range(12)]
+    beside = [(2, {"a": 1, "b": 1}, k % 2 == 0) for k in range(12)]
+    fine = [(3, {"b": 1}, False) for _ in range(12)] + [(0, {}, False) for _ in range(12)]
+    failures = _told(*often, *beside, *fine)
+    assert failures.is_guilty(Point({"a": 1, "b": 0})) and failures.is_guilty(Point({"a": 1, "b": 1}))
+    assert not failures.is_guilty(Point({"a": 0, "b": 1}))
+    # what always fails is judged by its own count, and blames no value
+    always = _told(*[(1, {"a": 1}, True) for _ in range(6)], *[(0, {}, False) for _ in range(30)])
+    assert not always.is_guilty(Point({"a": 1, "b": 0}))

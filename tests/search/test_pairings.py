@@ -67,3 +67,8 @@ def test_an_axis_alone_has_no_pairs() -> None:
     space = _space(5, crossed=2)
     pairings = Pairings(space, random.Random(0))
     assert pairings.count == 0 and pairings.point(space.default, (), lambda _: True) is None
+
+
+def test_of_an_axis_of_many_values_the_first_twelve_are_paired() -> None:
+    assert Pairings(_space(30, 2), random.Random(0)).count == 12 * 2
+    assert Pairings(_space(12, 2), random.Random(0)).count == 12 * 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.search.pool import Pool
+from nodewise.search.pool import Pool, in_turn, together
 from nodewise.search.space import Axis, Point, Space
 
 
@@ -55,3 +55,62 @@ def test_what_is_worth_a_run_of_numbers_are_the_natural_ones(ordered: bool, sing
     assert list(axis.worth) == singles
     assert [p["n"] for p in Pool(space, random.Random(0)).singles(space.default)] == singles
     assert [p["n"] for p in Pool(space, random.Random(0)).singles(Point({"n": 8}))] == [1, *singles[1:]]
+
+
+#: Two crossed axes of which the second has a value that is natural and others that are not, and one axis more.
+CROSSED = Space(
+    (
+        Axis("threads", (1, 2, 3, 4), (4, 2, 1), 4, ordered=True, crossed=True),
+        Axis("placement", ("close", "spread"), ("close", "spread"), "close", crossed=True),
+        Axis("knob", ("off", "on"), ("off", "on"), "off"),
+    ),
+    lambda p: tuple(p.items()),
+)
+
+
+def test_natural_combinations_have_the_other_axes_of_the_centre() -> None:
+    centre = Point({"threads": 3, "placement": "spread", "knob": "on"})
+    points = Pool(CROSSED, random.Random(0)).natural(centre)
+    assert sorted((p["threads"], p["placement"]) for p in points) == [
+        (n, place) for n in (1, 2, 4) for place in ("close", "spread")
+    ]
+    assert {p["knob"] for p in points} == {"on"}
+    assert {p["knob"] for p in Pool(CROSSED, random.Random(0)).natural(centre.having(knob="off"))} == {"off"}
+
+
+def test_the_best_changes_are_put_together_one_after_the_other() -> None:
+    leader = Point({"threads": 4, "placement": "close", "knob": "off"})
+    near = [
+        leader.having(threads=2),
+        leader.having(placement="spread"),
+        leader.having(knob="on"),
+        leader.having(threads=1),
+    ]
+    both = leader.having(threads=1, placement="spread")
+    # the last is the best, then the third; the second is no better than the leader, and the first is of an axis that is there
+    scores = [0.0, -0.2, 0.0, -0.3, -0.5, -0.9]
+    assert together(leader, [*near, both], scores) == [
+        leader.having(threads=1),
+        leader.having(threads=1, knob="on"),
+    ]
+
+
+def test_axes_take_turns() -> None:
+    changes = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2), ("c", 1)]
+    assert in_turn(changes) == [("a", 1), ("b", 1), ("c", 1), ("a", 2), ("b", 2), ("a", 3)]
+
+
+def test_the_whole_of_a_small_space_is_every_point_and_of_a_large_one_the_first() -> None:
+    assert len(list(Pool(CROSSED, random.Random(0)).every())) == 16
+    large = _space([9] * 8)
+    points = list(Pool(large, random.Random(0)).every())
+    assert 1000 < len(points) < 10**6 and points[:2] == [large.default, large.default.having(a7=1)]
+
+
+def test_half_of_scattered_values_of_ordered_axes_are_natural() -> None:
+    axis = Axis("n", tuple(range(1, 101)), (50,), 50, ordered=True)
+    space = Space((axis,), lambda p: tuple(p.items()))
+    points = Pool(space, random.Random(3)).scattered(Point({"n": 1}), 400)
+    assert 160 < sum(p["n"] == 50 for p in points) < 250
+    free = Space((Axis("n", tuple(range(1, 101)), (50,), 50),), lambda p: tuple(p.items()))
+    assert sum(p["n"] == 50 for p in Pool(free, random.Random(3)).scattered(Point({"n": 1}), 400)) < 20

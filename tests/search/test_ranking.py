@@ -32,3 +32,24 @@ def test_what_fails_every_other_time_takes_twice_as_long() -> None:
     assert ranked(score, EACH, np.array([0.5, 0, 0]), ALL, [0, 0, 0]) == [1, 0, 2]
     # one that always fails is last, and no more
     assert ranked(score, EACH, np.array([1.0, 0, 0]), ALL, [0, 0, 0]) == [1, 2, 0]
+
+
+def test_how_sure_a_difference_is_depends_on_what_both_have_in_common() -> None:
+    mean, variances = np.array([0.0, 0.004]), np.array([1e-2, 1e-2])
+    # each by itself is hardly known, but both move together: their difference is known well
+    alike = np.array([[1e-2, 1e-2 - 1e-8], [1e-2 - 1e-8, 1e-2]])
+    assert ranked(mean, alike, np.zeros(2), np.array([True, True]), [5, 0]) == [0, 1]
+    assert ranked(mean, np.diag(variances), np.zeros(2), np.array([True, True]), [5, 0]) == [1, 0]
+    assert ranked(mean, np.diag(variances), np.zeros(2), np.array([True, True]), [0, 5]) == [0, 1]
+
+
+def test_settings_that_are_as_good_stay_in_their_order() -> None:
+    count = 40
+    order = ranked(
+        np.array([0.0, *[1.0] * count]),
+        np.eye(count + 1) * 1e-6,
+        np.zeros(count + 1),
+        np.full(count + 1, True),
+        [0] * (count + 1),
+    )
+    assert order == list(range(count + 1))

@@ -76,3 +76,31 @@ def test_the_gradient_is_that_of_the_likelihood() -> None:
     for i in range(5):
         step = np.eye(5)[i] * 1e-5
         assert slope[i] == pytest.approx((posterior(theta + step) - posterior(theta - step)) / 2e-5, rel=1e-3, abs=1e-4)
+
+
+def test_the_evidence_is_the_density_of_the_runs_under_the_model() -> None:
+    model = Surrogate([0])
+    model.fit(X, _runs(TRUTH, 3, 0.005, 1))
+    apart = model._y - model._expected
+    apart = apart - np.median(apart)
+    total = model._total(model._noise_of)
+    away = (model._theta - model._prior[:, 0]) / model._prior[:, 1]
+    density = -0.5 * (apart @ np.linalg.inv(total) @ apart) - 0.5 * np.log(np.linalg.det(total)) - 0.5 * (away**2).sum()
+    assert model.evidence(model) == pytest.approx(float(density), rel=1e-6)
+
+
+def test_the_variance_of_a_mean_is_that_of_a_run_over_their_number() -> None:
+    model = Surrogate([0])
+    model.fit(X, _runs(TRUTH, 4, 0.01, 7))
+    assert np.median(model._noise_of) == pytest.approx(model.noise**2 / 4, rel=0.4)
+
+
+def test_a_run_that_was_cut_off_counts_as_longer_than_it_ran() -> None:
+    runs = _runs(TRUTH, 3, 0.003, 8)
+    cut = runs.which == 2
+    told = Runs(runs.which, runs.block, np.where(cut, runs.logs - 0.3, runs.logs), cut)
+    model, plain = Surrogate([0]), Surrogate([0])
+    model.fit(X, told)
+    plain.fit(X, Runs(told.which, told.block, told.logs, np.zeros(len(cut), dtype=bool)))
+    (longer, *_), (shorter, *_) = (m.guess(X, np.arange(13))[0][2:3] for m in (model, plain))
+    assert longer > shorter + 0.01

@@ -15,6 +15,7 @@ from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.compare import ratio_interval
 from nodewise.verdicts.scale import SCALE, judge_scale, unreachable
 from tests.surfaces import machine
 
@@ -186,3 +187,17 @@ def test_one_is_and_several_are_enough(tmp_path: Path, left: float, said: str) -
     ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)
     found = judge_scale(scaled(tmp_path / "y", by="08:00", by_epoch_s=ended + left, times=100.0)).deadline
     assert found is not None and said in found.sentence
+
+
+def test_intervals_of_several_numbers_hold_together(tmp_path: Path) -> None:
+    # the same blocks, of two numbers and of five: what is said of the last is the wider, the more is said
+    alone = judge_scale(scaled(tmp_path / "x", counts=(1, 16)), "runs").points[-1]
+    blocks = read_experiment(tmp_path / "x")
+    costs = [[r.sample.seconds for r in blocks.records if r.setting == key] for key in blocks.question["settings"]]
+    expected = ratio_interval(costs[0], costs[1], 0.95)
+    assert (alone.low, alone.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    many = scaled(tmp_path / "y", counts=(1, 2, 4, 8, 16))
+    costs = [[r.sample.seconds for r in many.records if r.setting == key] for key in many.question["settings"]]
+    expected = ratio_interval(costs[0], costs[-1], 1 - 0.05 / 4)
+    last = judge_scale(many, "runs").points[-1]
+    assert (last.low, last.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
