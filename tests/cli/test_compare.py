@@ -334,3 +334,15 @@ def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
         done.stdout
     )
     assert "n=30" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("-N", "sleep 0 > x", "true"), "without a shell |, <, > and the like are arguments of the program"),
+        (("--timeout", "10ms", "sleep 0.5", "true"), "give more time to each run: --timeout"),
+        (("false", "true"), "with --ignore-failure its exit code does not matter"),
+    ],
+)
+def test_what_fails_the_first_time_says_what_helps(nodewise: Command, words: tuple[str, ...], hint: str) -> None:
+    _fails(nodewise("compare", "-r", "7", *words), hint)

@@ -411,3 +411,19 @@ def test_what_a_line_starts_first_is_a_part_of_short_runs(tmp_path: Path) -> Non
 )
 def test_else_a_run_is_bound_as_it_starts(tmp_path: Path, as_printed: bool, baseline: str) -> None:
     assert _first_names(tmp_path, as_printed=as_printed, baseline=baseline) == []
+
+
+def test_a_process_that_was_forked_meanwhile_does_not_keep_a_run_open() -> None:
+    launcher = LocalLauncher()
+    assert launcher.run(Setting(("true",))).ok
+    child = os.fork()
+    if not child:
+        time.sleep(20)
+        os._exit(0)
+    try:
+        begin = time.monotonic()
+        launcher.close()
+        assert time.monotonic() - begin < 10
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

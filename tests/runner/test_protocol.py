@@ -33,6 +33,11 @@ def test_what_python_alone_takes_for_a_number_is_none(text: str) -> None:
     assert reported.seconds is None and reported.problem == f"metric seconds: {text!r} is no number that can be used"
 
 
+def test_a_pattern_without_a_group_says_where_the_number_is_marked() -> None:
+    assert "a pair of brackets in the pattern" in (read_metrics("x: 5", {"a": re.compile("x")}).problem or "")
+    assert read_metrics("5", {"a": re.compile("5")}).metrics == {"a": 5.0}
+
+
 def test_no_lines_report_nothing() -> None:
     assert read_protocol([]).seconds is None
 

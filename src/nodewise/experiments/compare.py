@@ -58,6 +58,8 @@ _WARM = 0.5
 _TRIES, _TRIES_S = 3, 10.0
 #: Cut off after so many times what the reference takes: it hangs.
 _HANGS = 3.0
+#: Words that are for a shell, where there is one.
+_OF_A_SHELL = frozenset(("|", "||", "&&", ";", "&", "<", ">", ">>", "2>", "2>&1", "&>"))
 #: What is done after the last run has at least so long, whatever is left of the budget.
 _CLEANUP_S = 60.0
 #: So many bytes of the end of what a step printed are shown where it fails.
@@ -387,10 +389,17 @@ class Comparer:
                 raise self._never_well(sample)
             return
         if not self._costs[key] and key not in self._question.may_fail:
-            hint = "with --ignore-failure its exit code does not matter"
-            by_code = "exit code" in (sample.error or "") and self._question.kind == COMPARE
-            raise _program_error(text, sample, hint if by_code else None)
+            raise _program_error(text, sample, self._way_on(key, sample) if self._question.kind == COMPARE else None)
         self._failed[key] = str(sample.error)
+
+    def _way_on(self, key: str, sample: Sample) -> str | None:
+        """What helps where a command of a comparison does not run well the first time; None where nobody knows."""
+        contender = next(c for c in self._question.contenders if c.setting.key == key)
+        if sample.cut_off:
+            return "give more time to each run: --timeout"
+        if not contender.shell and _OF_A_SHELL & set(contender.setting.command):
+            return "without a shell |, <, > and the like are arguments of the program: leave out -N and --shell none"
+        return "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
 
     def _never_well(self, sample: Sample) -> ProgramError:
         (contender,) = self._question.contenders

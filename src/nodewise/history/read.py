@@ -53,7 +53,10 @@ def _json(path: Path) -> Any:
     except OSError as problem:
         raise InputError(f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
-        raise InputError(f"{path} is damaged: {problem}", "name JSON, as the tool wrote it") from problem
+        raise InputError(
+            f"{path} is no result of hyperfine, Google Benchmark, pytest-benchmark, Criterion or asv, or it is damaged: {problem}",
+            "name JSON, as the tool wrote it",
+        ) from problem
 
 
 def _masked(entry: Entry) -> Entry:

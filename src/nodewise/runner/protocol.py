@@ -133,7 +133,8 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Report
         try:
             found[name] = bounded(float(_plain(text)))
         except (TypeError, ValueError):
-            return Reported(problem=f"metric {name}: {text!r} is no number that can be used")
+            where = "" if pattern.groups else "; a pair of brackets in the pattern marks the number: 'total: ([0-9.]+)'"
+            return Reported(problem=f"metric {name}: {text!r} is no number that can be used{where}")
         if name == "seconds" and found[name] <= 0:
             return Reported(problem=f"metric {name}: {text!r} is no number above zero")
     return Reported(found.pop("seconds", None), found)

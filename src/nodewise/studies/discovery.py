@@ -57,6 +57,10 @@ def find_study(name: str) -> Found:
                 f"the study {name} is in {source}, which is not installed",
                 how_to_install(source),
             )
+        if folder.is_dir():
+            raise InputError(
+                f"{name} is no study: it has no study.py", "docs/adding-a-study.md says what it is made of"
+            )
         raise InputError(
             f"unknown study: {name!r}{meant(name, study_names())}",
             f"the studies are: {', '.join(study_names())}; or give a folder with a study.py",
