@@ -19,7 +19,7 @@ import pytest
 import nodewise as public
 from nodewise.api.options import choose_run
 from nodewise.api.submit import with_nodes
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.jobs.submission import JOB, LOG, Array, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
@@ -162,6 +162,16 @@ def test_what_sbatch_refuses_is_said_and_no_job_is_remembered(here: Path) -> Non
     for words, why in ((("tune", "--resume", "gone", "--submit"), "no such directory: gone"),):
         done = nodewise(here, *words)
         assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+def test_the_number_of_a_job_that_cannot_be_kept_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, _text: str) -> None:
+        raise StoreError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr("nodewise.jobs.submission.write_whole", full)
+    with pytest.raises(StoreError, match="job 7 was handed in, and its number cannot be kept: cannot write ") as caught:
+        submit(here / "x", "#!/bin/sh\n", [])
+    assert "scancel 7" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

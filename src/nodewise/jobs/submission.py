@@ -198,7 +198,13 @@ def submit(folder: Path, text: str, options: Sequence[str], array: Array | None 
             for task in tasks:
                 make_directory(task)
             job: _Stored = {"id": _handed_in(sbatch, folder, text, options, array)}
-            write_whole(folder / JOB, json.dumps(job))
+            try:
+                write_whole(folder / JOB, json.dumps(job))
+            except StoreError as problem:
+                raise StoreError(
+                    f"job {job['id']} was handed in, and its number cannot be kept: {problem.what}",
+                    f"note the number: scancel {job['id']} ends it, and --submit would hand in a second one",
+                ) from problem
             return job["id"]
     except InputError:
         # what was made for the job is empty

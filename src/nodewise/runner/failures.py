@@ -17,6 +17,15 @@ from nodewise.runner.protocol import Reported
 from nodewise.runner.setting import Setting
 
 
+#: What helps where the system refused a step of a start.
+_MEND = {
+    errno.EMFILE: "too many files are open: raise `ulimit -n`",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "the system is short of memory",
+    errno.EAGAIN: "there are too many processes: raise `ulimit -u`",
+}
+
+
 def start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
     """Why a run could not begin, from the runner's reply (`failed_step`, `failed_errno`, `message`)."""
     step, message = reply["failed_step"], reply["message"]
@@ -35,7 +44,7 @@ def start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any])
         )
     what = {
         "exec": f"{name} cannot be executed: {message}",
-        "standard input": f"cannot read the input {options.stdin}: {message}",
+        "standard input": f"cannot read the input {options.stdin or '/dev/null'}: {message}",
         "working directory": f"cannot run in {options.cwd}: {message}",
         "affinity": f"cannot bind to processors {format_processors(setting.mask or ())}: {message}",
         "affinity read back": f"the system bound to less than processors {format_processors(setting.mask or ())}: "
@@ -44,7 +53,7 @@ def start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any])
         "huge pages": f"the system refuses to forbid huge pages: {message}",
         "resource limit": f"cannot set the resource limits {options.limits}: {message}",
     }.get(step, f"{name} cannot be started ({step}): {message}")
-    return ProgramError(what)
+    return ProgramError(what, _MEND.get(reply["failed_errno"]))
 
 
 def failure_of(reply: Mapping[str, Any], reported: Reported, output: str, options: RunOptions) -> str | None:
