@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.machine.model import Machine
-from nodewise.records.experiment import SCHEMA, Writer, inherited_facts
+from nodewise.records.experiment import SCHEMA, Writer
+from nodewise.records.inherited import inherited_facts
 
 
 def keep_result(

@@ -13,7 +13,8 @@ import pytest
 from nodewise.base.errors import InputError, StoreError
 from nodewise.records import experiment
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Experiment, Writer, inherited_facts, is_measured, is_own, read_experiment
+from nodewise.records.experiment import Experiment, Writer, is_measured, is_own, read_experiment
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.sample_lines import Neighbour, Plan
 from nodewise.records.secret_file import Revealed
 from nodewise.runner.marks import UNREAD

@@ -12,7 +12,8 @@ import pytest
 from nodewise.cli.main import main
 from nodewise.machine.sources import load_machine
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Writer, inherited_facts
+from nodewise.records.experiment import Writer
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.sample_lines import Neighbour, Plan
 from nodewise.runner.isolation import Isolation
 from nodewise.runner.sample import Sample

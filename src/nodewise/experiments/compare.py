@@ -24,7 +24,8 @@ from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import WARM_UP
-from nodewise.records.experiment import Experiment, Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Experiment, Writer, read_experiment
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.runner.commands import run_whole, will
 from nodewise.runner.launcher import Launcher

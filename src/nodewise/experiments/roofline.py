@@ -19,7 +19,8 @@ from nodewise.experiments.study import setting_of
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import place
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts
+from nodewise.records.experiment import Writer
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.records.result_store import ROOFLINE
 from nodewise.runner.launcher import Launcher

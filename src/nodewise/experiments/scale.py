@@ -16,7 +16,8 @@ from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Writer, read_experiment
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting

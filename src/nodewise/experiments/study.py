@@ -30,7 +30,8 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
 from nodewise.placement.registry import binding_variables
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts, read_question
+from nodewise.records.experiment import Writer, read_question
+from nodewise.records.inherited import inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.records.result_store import STUDY
 from nodewise.runner.binding import binding_environment

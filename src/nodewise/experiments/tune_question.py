@@ -11,7 +11,7 @@ from typing import Any
 
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import inherited_facts
+from nodewise.records.inherited import inherited_facts
 from nodewise.runner.launch import Start
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import SameOutput

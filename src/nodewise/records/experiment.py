@@ -12,10 +12,7 @@ import fcntl
 import json
 import os
 import shutil
-import uuid
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -24,21 +21,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.ends import deaf, heard_later
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
-from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
-from nodewise.records.commit import commit_of
-from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.kind_registry import kind_named
-from nodewise.records.neighbours import Running, user_name
+from nodewise.records.neighbours import Running
 from nodewise.records.other_folders import what_it_holds
+from nodewise.records.programs import Programs
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
@@ -67,7 +61,7 @@ class Experiment:
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
     `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran at the same time. Where it
-    was read with its true values `masks` are what it is written with (None: secrets are masked in it).
+    was read with its true values `masks` are what it is written with (None: secrets are masked in it). `changed` names programs that were built anew.
     """
 
     path: Path
@@ -81,6 +75,7 @@ class Experiment:
     damage: list[str] = field(default_factory=list)
     neighbours: list[Neighbour] = field(default_factory=list)
     masks: Masks | None = None
+    changed: list[str] = field(default_factory=list)
 
     @property
     def objective(self) -> Objective:
@@ -125,11 +120,11 @@ class Experiment:
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be said with any verdict on it: what of it is damaged, what ran at the same time, what programs reported that was not read."""
+        """What is to be said with any verdict on it: what is damaged, which programs changed, what ran meanwhile, what was not read of reports."""
         meanwhile = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
         if more := len(self.neighbours) - len(meanwhile):
             meanwhile.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
-        return [*self.damage, *meanwhile, *self._unread_reports]
+        return [*self.damage, *self.changed, *meanwhile, *self._unread_reports]
 
     @cached_property
     def _unread_reports(self) -> list[str]:
@@ -237,13 +232,14 @@ class Writer:
             if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
                 self._append("\n")
             self._known = set(self.earlier.settings)
+            self._programs = Programs(self._question, self.earlier.records)
             return
         if os.fstat(self._samples).st_size:
             raise InputError(
                 f"{self.path} holds an experiment already",
                 f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
             )
-        self._veil = Veil(masks or Masks())
+        self._veil, self._programs = Veil(masks or Masks()), Programs(self._question)
         self._write_question()
 
     def _write_question(self) -> None:
@@ -285,6 +281,8 @@ class Writer:
         lines: list[dict[str, Any]] = []
         if record.setting not in self._known:
             lines.append(self._veil.setting(setting))
+        if program := self._programs.changed(setting):
+            lines.append({"type": "changed", "program": self._veil.masks.masked(program)})
         lines.append(self._veil.sample(record))
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
@@ -328,13 +326,11 @@ class Writer:
             there = os.stat(path)  # noqa: PTH116 - once a run
         except OSError:
             there = None
-        if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+        gone = there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino)
+        if gone or start < self._least:
+            what = "taken away" if gone else "cut off"
             raise StoreError(
-                f"{path} was taken away while it was being written", "what was measured into it is gone; measure again"
-            )
-        if start < self._least:
-            raise StoreError(
-                f"{path} was cut off while it was being written", "what was measured into it is gone; measure again"
+                f"{path} was {what} while it was being written", "what was measured into it is gone; measure again"
             )
         if start > self._least > 0 and os.pread(self._samples, 1, start - 1) != b"\n":
             # something else wrote into it, and its last line would be joined to this one
@@ -472,6 +468,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
         damage=[*lost, *lines.remarks()],
         neighbours=lines.neighbours,
         masks=through.masks if isinstance(through, Revealed) else None,
+        changed=lines.changed_notes(),
     )
     if judged:
         judge_records(experiment)
@@ -480,21 +477,3 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
         verdict = parse_json(read_bounded(path / "verdict.json"))
         experiment.verdict = verdict if isinstance(verdict, dict) else None
     return experiment
-
-
-def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
-    """What every question stores besides its own: the machine, the variables that bear on a run, who asked and how to ask again."""
-    commit = commit_of(Path.cwd())
-    return {
-        "asked": list(asked),
-        "cwd": str(Path.cwd()),
-        "user": user_name(),
-        "home": environment.get("HOME", ""),
-        "machine": machine.to_json(),
-        "machine_is_live": machine.live,
-        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)},
-        "version": nodewise.__version__,
-        "id": uuid.uuid4().hex,
-        "commit": commit and asdict(commit),
-        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }

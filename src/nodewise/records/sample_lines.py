@@ -74,6 +74,8 @@ class Lines:
         self.records = Records()
         self.plans: list[Plan] = []
         self.neighbours: list[Neighbour] = []
+        #: For each program that was another file from some run on, how many runs there were before, each time.
+        self._changed: dict[str, list[int]] = {}
         self.damaged = 0
         self.whole_bytes = 0
         self._known = known
@@ -139,6 +141,8 @@ class Lines:
             # going on from a file writes its plans once more
             if plan not in self.plans:
                 self.plans.append(plan)
+        elif kind == "changed":
+            self._changed.setdefault(one_line(fit(line.get("program"), str, "program")), []).append(len(self._places))
         elif kind == "neighbour":
             neighbour: Neighbour = fit(line, Neighbour)
             if neighbour not in self.neighbours:
@@ -177,6 +181,15 @@ class Lines:
             for plan in self.plans
             if plan.candidate in known
         ]
+
+    def changed_notes(self) -> list[str]:
+        """A sentence on each program that was another file from some run on."""
+        notes = []
+        for name, counts in list(self._changed.items())[:_MOST_NAMED]:
+            runs = f"{counts[0]} of {len(self._places)} runs"
+            more = f", and {len(counts) - 1} more time{'s' * (len(counts) > 2)}" if len(counts) > 1 else ""
+            notes.append(f"{name} was another file after {runs}{more}: what is said is of both together")
+        return notes
 
     def remarks(self) -> list[str]:
         """What could not be read, in words."""

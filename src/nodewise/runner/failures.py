@@ -16,7 +16,6 @@ from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.protocol import Reported
 from nodewise.runner.setting import Setting
 
-
 #: What helps where the system refused a step of a start.
 _MEND = {
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
