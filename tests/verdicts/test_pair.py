@@ -151,3 +151,10 @@ def test_an_interval_that_ends_at_one_is_no_difference_told() -> None:
     pair = replace(_judged(_pairs(40, 1.0, 0)), ratio=0.5, low=0.25, high=0.8)
     assert (pair.slowdown.ratio, pair.slowdown.low, pair.slowdown.high) == (2.0, 1.25, 4.0)
     assert (pair.interval.low, pair.interval.high, pair.interval.pairs) == (0.25, 0.8, pair.pairs)
+
+
+def test_one_end_is_enough_for_an_interval_to_explain_nothing_by() -> None:
+    told = _judged(_pairs(40, 1.0, 0))
+    # without its upper end there is no interval: only what says the opposite is explained
+    half = replace(told, ratio=1.2, low=1.1, high=None)
+    assert medians_explained(half, (3.0, 1.0)) == "" and medians_explained(half, (1.0, 3.0))

@@ -56,3 +56,9 @@ def test_a_damaged_question_is_refused_by_the_place_that_is_wrong(change: dict[s
 def test_a_damaged_machine_is_refused_by_the_file_that_has_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x/question.json is damaged: machine\.cores"):
         read_machine_of({"machine": {**machine(2, 1).to_json(), "cores": 7}}, Path("x"))
+
+
+def test_what_an_older_question_does_not_say_has_its_usual_value() -> None:
+    found = read_question_of({"kind": "compare", "within": 0.02}, Path("x"))
+    assert (found.within, found.seed, found.warmup, found.unswept, found.sweep) == (0.02, 0, 0, 0, None)
+    assert (found.accept_disturbed, found.refuted, found.machine_is_live) == (False, False, True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a scaling shows, of runs that are made of numbers."""
 
+import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -201,3 +202,37 @@ def test_intervals_of_several_numbers_hold_together(tmp_path: Path) -> None:
     expected = ratio_interval(costs[0], costs[-1], 1 - 0.05 / 4)
     last = judge_scale(many, "runs").points[-1]
     assert (last.low, last.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def test_a_deadline_says_how_long_it_takes_and_what_it_costs(tmp_path: Path) -> None:
+    ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)
+    found = judge_scale(scaled(tmp_path / "y", by="08:00", by_epoch_s=ended + 200, times=100.0)).deadline
+    assert found is not None and found.surely is not None
+    count, one = found.surely.count, found.surely
+    cost = f"{one.node_hours.value:.3g} node-hours"
+    assert re.fullmatch(rf"by 08:00: {count} threads are enough: [^(]+ s \([^)]+ s … [^)]+ s\), {cost}", found.sentence)
+
+
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        (lambda n: 0.5 + 9.5 / n, "over threads it follows Amdahl's law"),
+        (lambda n: 10 * n**-0.5, "over threads it follows a power of the number"),
+    ],
+)
+def test_the_law_is_named_in_words(tmp_path: Path, time: Callable[[int], float], said: str) -> None:
+    assert judge_scale(scaled(tmp_path / "x", time)).sentence.startswith(said)
+
+
+def test_of_weak_scaling_a_unit_is_what_the_least_number_does(tmp_path: Path) -> None:
+    # from two on: four do twice as much as two
+    found = judge_scale(scaled(tmp_path / "x", lambda n: 10 * (0.05 * n + 0.95), (2, 4, 8, 16, 32), weak=True, to=[64]))
+    (far,) = found.predictions
+    assert far.seconds.low <= 10 * (0.05 * 64 + 0.95) <= far.seconds.high
+
+
+def test_a_busy_machine_is_named_once(tmp_path: Path) -> None:
+    busy = scaled(tmp_path / "x", change=lambda count, block: {"marks": (BUSY,)})
+    found = judge_scale(busy)
+    assert [found.no_law, *found.warnings].count(found.no_law) == 1
+    assert sum("the machine was busy" in text for text in (found.no_law, *found.warnings)) == 1

@@ -22,7 +22,7 @@ from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict
-from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, metric_notes
 from nodewise.verdicts.stored import stored
 from tests.questions import compare_question
 from tests.surfaces import Scripted, machine, many_core, threads_of
@@ -199,3 +199,22 @@ def test_how_much_runs_vary_is_known_from_those_that_ran_more_than_once() -> Non
     secondary = SecondaryMetrics(experiment)
     assert "close" not in secondary.pareto_fronts([*rows, close])["energy_j"]
     assert secondary.pareto_fronts([*rows, far])["energy_j"] == ("far", "slow")
+
+
+def test_numbers_that_were_read_and_decide_nothing_are_named() -> None:
+    def noted(metrics: list[str], **question: Any) -> list[str]:
+        experiment = Experiment(Path(), {"how": {"metrics": dict.fromkeys(metrics, "x")}, **question})
+        return [note.split(" is read")[0] for note in metric_notes(experiment)]
+
+    assert noted(["rate", "seconds", "items", "other"]) == ["rate", "other"]
+    assert noted(["rate"], objective={"metric": "rate", "maximise": True}) == []
+    assert noted(["rate"], objective={"metric": "rate/s", "maximise": True}) == []
+    assert noted(["rate"], shown={"metrics": [{"metric": "rate", "maximise": False}]}) == []
+    assert metric_notes(Experiment(Path(), {})) == []
+
+
+@pytest.mark.parametrize(("scale", "coarse"), [(0.015, True), (0.025, False)])
+def test_energy_is_coarse_of_runs_below_twenty_milliseconds(tmp_path: Path, scale: float, coarse: bool) -> None:
+    table = {k: (scale, j, b) for k, (_, j, b) in TABLE.items()}
+    verdict = _compared(tmp_path, table, shown=Shown((Objective("energy_j"),)))
+    assert any("coarse" in w for w in verdict.warnings) is coarse

@@ -12,7 +12,7 @@ import pytest
 from nodewise.records.kept_limits import KeptLimit
 from nodewise.runner.sample import Sample
 from nodewise.studies.commands import Contender
-from nodewise.studies.contract import Limit
+from nodewise.studies.contract import Curve, Limit
 from nodewise.studies.discovery import find_study
 from nodewise.studies.machine_limits import MachineLimit
 from nodewise.verdicts.pair import PairVerdict
@@ -220,3 +220,11 @@ def test_what_stands_in_the_rows_can_be_asked_for() -> None:
     ahead, behind = CASES["peers"], CASES["behind"]
     assert furthest_ahead([behind, ahead]) is ahead and furthest_ahead([CASES["none"], behind]) is behind
     assert ratio_text(replace(_pair(fast), low=None)) == "1.25×, undecided"
+
+
+def test_a_curve_is_that_of_the_fastest_row_that_has_one() -> None:
+    found = CASES["peers"]
+    curved = replace(found, curve=Curve("rate", "rates", "n"))
+    none, some = found.rows[0], replace(found.rows[1], metrics={"rate1": 3.0, "rate2": 4.0, "rate4": 9.0})
+    assert replace(curved, rows=(none, some)).curve_values == (3.0, 4.0)
+    assert replace(curved, rows=(none,)).curve_values == () and replace(found, curve=None).curve_values == ()

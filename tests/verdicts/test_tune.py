@@ -18,6 +18,7 @@ from nodewise.statistics.compare import Ratio
 from nodewise.statistics.order import BalancedOrder
 from nodewise.statistics.verdict import Verdict, Word
 from nodewise.verdicts.ablation import REDUCE
+from nodewise.verdicts.disturbed import PhaseMet, met_of
 from nodewise.verdicts.pair import Pairs
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, _more_runs, tune_verdict
 from tests.questions import tune_question
@@ -266,3 +267,11 @@ def test_a_program_that_fails_in_most_of_its_runs_is_not_one_that_more_runs_deci
     assert going_on(verdict, Budget(60.0)) == GoingOn()
     steady = [(one, Runs(0.5) if one.values == {} else runs, where) for one, runs, where in search]
     assert going_on(tune_verdict(tuned(tmp_path / "y", steady), "budget"), Budget(60.0)).line
+
+
+def test_a_busy_machine_asks_for_no_more_runs_unless_its_runs_were_accepted() -> None:
+    near = Verdict(Word.UNDECIDED, Ratio(1.05, 1.0099, 1.09, 20), 0.01)
+    busy = [met_of(n, key, Sample(1.0, 1.0, 0.0, marks=(BUSY,))) for n in range(20) for key in "ab"]
+    pairs = Pairs((1.0,) * 20, (1.0,) * 20, tuple(range(20)), met=PhaseMet(busy).of("a", "b"))
+    assert pairs.busy
+    assert _more_runs(near, pairs, False) is None and _more_runs(near, pairs, True) == 20
