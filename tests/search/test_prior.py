@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 
 from nodewise.search.guided import GuidedSearch
-from nodewise.search.prior import Beliefs, Prior, Seen
-from nodewise.search.space import Axis, Point, Space
+from nodewise.search.prior import Beliefs, Expectations, Prior, Seen
+from nodewise.search.space import AS_STARTED, Axis, Point, Space
 from nodewise.search.surrogate import Given, Runs, Surrogate
+from nodewise.search.tried import Tried
 
 NAMES = tuple(f"k{i}" for i in range(6))
 VALUES = ("unset", "a", "b", "c")
@@ -120,3 +122,39 @@ def test_beliefs_change_sides_with_what_the_runs_say() -> None:
         mean, covariance = beliefs.predict(rows, np.arange(12))
         assert mean.shape == (12,)
         assert covariance.shape == (12, 12)
+
+
+def test_of_several_earlier_searches_each_is_given_its_share() -> None:
+    one, other = _prior(TRUE), Prior(_prior(TURNED).seen, frozenset(NAMES), 0.4)
+    alone = Expectations([one], Tried(SPACE, False), SPACE.default).given
+    assert alone.coefficients == pytest.approx([0.8]) and alone.deviations == pytest.approx([0.35])
+    assert alone.left == pytest.approx(0.3)
+    both = Expectations([one, other], Tried(SPACE, False), SPACE.default).given
+    # shares of the sum, each less sure the more there are; the most alike one leaves the least to explain
+    assert both.coefficients == pytest.approx([0.64 / 1.2, 0.16 / 1.2])
+    assert both.deviations == pytest.approx([0.35 / math.sqrt(2)] * 2) and both.left == pytest.approx(0.3)
+    hardly = Expectations([other, Prior(one.seen, one.axes, 0.2)], Tried(SPACE, False), SPACE.default).given
+    assert hardly.left == pytest.approx(0.6)
+    assert not Expectations([Prior(one.seen[:1], one.axes, 0.8)], Tried(SPACE, False), SPACE.default)
+
+
+def test_without_what_is_given_the_features_alone_are_fitted() -> None:
+    rows = np.array([[float(i % 5), float(i % 3), 0.15 * (i % 2)] for i in range(12)])
+    logs = [0.02 * row[0] for row in rows]
+    beliefs, plain = Beliefs([0, 1], Given(np.array([0.9]), np.array([0.35]), 0.3)), Surrogate([0, 1])
+    beliefs.fit(rows, _runs(logs))
+    plain.fit(rows[:, :2], _runs(logs))
+    assert beliefs._without.predict(rows[:, :2], np.arange(12))[0] == pytest.approx(
+        plain.predict(rows[:, :2], np.arange(12))[0]
+    )
+
+
+def test_a_point_is_the_odder_the_more_values_it_has_that_are_not_usual() -> None:
+    axis = Axis("n", (1, 2, 3), (1, 2), 1)
+    space = Space((axis, Axis("k", ("", "x"), ("", "x"), "")), lambda p: tuple(p.items()))
+    for apart, more in ((False, 0), (True, 1)):
+        tried = Tried(space, apart)
+        oddities = [tried.oddity(Point({"n": n, "k": k})) for n, k in ((1, ""), (1, "x"), (2, "x"), (3, ""))]
+        # where the program as it is stands apart, spelling its defaults out is odd by itself
+        assert oddities == [more + odd for odd in (0, 1, 2, 3)]
+    assert Tried(space, True).oddity(Point({"n": 1, "k": "", AS_STARTED: True})) == 0
