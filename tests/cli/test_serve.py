@@ -80,7 +80,8 @@ def test_the_state_of_a_tune_is_a_page_and_json(server: Server, ask: Ask, tmp_pa
     # a line more, and it is there the next time
     with (tmp_path / "runs/tune/samples.jsonl").open("r+") as file:
         lines = file.read().splitlines(keepends=True)
-        file.write(lines[-1])
+        # another run, and not the same one twice
+        file.write(json.dumps(json.loads(lines[-1]) | {"block": 99}) + "\n")
     runs = len([line for line in lines if '"seconds"' in line])
     end = time.monotonic() + 20
     # a moment later: reading it took time, which is not spent again at once
