@@ -404,3 +404,42 @@ def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() 
             third = {once: 0.9 * gain} if block == 3 else {slow: 1.0}
             search.tell({default: math.exp(-noise), often: 0.9 * math.exp(noise), **third})
         assert search.ranking[0] == leader
+
+
+@pytest.mark.parametrize(
+    ("space", "runs", "sizes"),
+    [
+        # the program as it is, each value by itself, then combinations
+        (_knobs(6, 2), 10, [1, 5, 3]),
+        (_knobs(6, 2), 24, [1, 13, 6, 3]),
+        (_knobs(3, 3), 24, [1, 10, 8, 3]),
+        # all of a small space where half of what is left is enough for it
+        (_knobs(3, 3), 150, [1, 10, 56, 12]),
+        # several values in a run where there are too many
+        (_knobs(10, 8), 10, [1, 8]),
+        (_knobs(10, 8), 60, [1, 55, 3]),
+        (_knobs(10, 8), 150, [1, 81, 36, 12]),
+        (_knobs(10, 8), 400, [1, 81, 82, 12]),
+        # a sixth of the runs are for natural points of the crossed axes, six of them at least and half of the runs at most
+        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 10, [5, 5]),
+        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 13, [6, 7]),
+        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 60, [10, 46, 3]),
+        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 150, [15, 66, 36, 12]),
+        # what is too little for a second block is spent in the first
+        (_knobs(3, 3), 2, [2]),
+        (_knobs(3, 3), 3, [2]),
+        (_space(THREADS), 2, [2]),
+    ],
+)
+def test_how_many_runs_the_first_blocks_have(space: Space, runs: int, sizes: list[int]) -> None:
+    for seed in range(3):
+        asked = [len(block) for block in _Run(space, lambda p: 1.0, runs, seed, 0.0).asked]
+        assert asked[: len(sizes)] == sizes
+
+
+@pytest.mark.parametrize(("runs", "given", "of"), [(4, 1, 3), (12, 3, 6), (60, 5, 10), (120, 10, 20), (600, 20, 35)])
+def test_points_to_start_with_have_half_of_the_first_block(runs: int, given: int, of: int) -> None:
+    start = [SPACE.default.having(threads=n) for n in range(40, 60)]
+    first = GuidedSearch(_space(THREADS, PLACEMENT), start=start).ask(runs)
+    assert [p["threads"] for p in first[1 : given + 1]] == list(range(40, 40 + given))
+    assert sum(p in start for p in first) == given and len(first) == of

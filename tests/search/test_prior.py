@@ -69,6 +69,33 @@ def test_every_value_has_a_run_of_its_own_all_the_same() -> None:
     assert sum(map(len, asked)) <= 60
 
 
+@pytest.mark.parametrize(
+    ("runs", "size", "given", "of"), [(4, 4, 1, 4), (12, 4, 3, 7), (60, 5, 5, 9), (90, 7, 7, 11), (400, 15, 20, 33)]
+)
+def test_what_was_seen_earlier_leaves_fewer_runs_to_natural_points(runs: int, size: int, given: int, of: int) -> None:
+    threads = Axis("threads", tuple(range(1, 65)), (64, 32, 16, 8, 1), 64, ordered=True, crossed=True)
+    where = Axis("where", ("os", "near", "far"), ("os", "near", "far"), "os", crossed=True)
+    space = Space((threads, where, *SPACE.axes), lambda p: tuple(p.items()))
+    seen = [space.default.having(threads=n, k1=k) for n in (3, 5, 7) for k in VALUES]
+    prior = Prior(tuple(Seen(p, 0.1 * i, 0.01) for i, p in enumerate(seen)), frozenset(a.name for a in space.axes), 0.8)
+    assert len(GuidedSearch(space, earlier=[prior]).ask(runs)) == size
+    start = [space.default.having(threads=n) for n in range(40, 60)]
+    first = GuidedSearch(space, start=start, earlier=[prior]).ask(runs)
+    assert len(first) == of and sum(p in start for p in first) == given
+
+
+def test_whether_earlier_searches_lead_is_known_at_once() -> None:
+    for effects, trusted in ((TRUE, True), (TURNED, False)):
+        search = GuidedSearch(SPACE, earlier=[_prior(effects)])
+        assert search.trusts_earlier
+        points = [SPACE.default.having(**{n: v}) for n in NAMES for v in VALUES]
+        search.tell({p: math.exp(_log(p, TRUE)) for p in points})
+        assert search.trusts_earlier is trusted
+        search = GuidedSearch(SPACE, earlier=[_prior(effects)])
+        search.tell({p: math.exp(_log(p, TRUE)) for p in points})
+        assert search.refutes_earlier is not trusted
+
+
 def test_what_misleads_is_refuted_and_the_best_is_found() -> None:
     for seed in range(4):
         search, _ = _search(90, _prior(TURNED), seed=seed)

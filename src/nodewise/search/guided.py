@@ -267,7 +267,7 @@ class GuidedSearch:
         most = max(affordable // 2, affordable - 4)
         if not self._screened:
             self._screened = True
-            singles = [p for p in self._unknown(self._pooled.singles(leader)) if self._may(p)]
+            singles = self._unknown(self._pooled.singles(leader))
             if 0 < len(singles) <= most and not self.trusts_earlier:
                 return self._tried.distinct([*again, *singles])[:affordable]
         unseen = self.unseen
