@@ -121,3 +121,11 @@ def test_more_intervals_that_hold_together_are_wider(tmp_path: Path) -> None:
     then, now = _made(tmp_path / "then"), _made(tmp_path / "now", 0.8)
     alone, many = (against_baseline(now, then, looks=OpenLooks(0.05, n)).pairs[0] for n in (1, 20))
     assert alone.high is not None and (many.high is None or alone.high < many.high)
+
+
+def test_what_failed_then_is_no_partner(tmp_path: Path) -> None:
+    runs = {"a": Runs(1.0), "b": Runs(0.5, fields={"error": "exit code 3"})}
+    then = compared(tmp_path / "then", runs, 12, machine=HERE.to_json())
+    found = against_baseline(_made(tmp_path / "now", names="bc"), then)
+    # neither b, which never ran well, nor a, which is another name, is held against b
+    assert found.pairs == ()

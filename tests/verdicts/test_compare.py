@@ -212,3 +212,17 @@ def test_intervals_that_hold_with_others_besides_are_wider(tmp_path: Path) -> No
     experiment = compared(tmp_path / "x", {"a": Runs(1.0, 0.05), "b": Runs(0.9, 0.05)})
     alone, (beside,) = compare_verdict(experiment, "runs").pairs[0], compare_verdict(experiment, "runs", 9).pairs
     assert None not in (alone.low, beside.low) and beside.low < alone.low < alone.high < beside.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("metric", ["wall_s", "cpu_s"])
+def test_work_is_shown_for_every_kind_of_time(tmp_path: Path, metric: str) -> None:
+    runs = {n: Runs(1.0, fields={"metrics": {"flops": 4e9}, "usage": usage(1.0)}) for n in "ab"}
+    verdict = compare_verdict(compared(tmp_path / "x", runs, objective={"metric": metric, "maximise": False}), "decided")
+    assert [row.work and row.work.kind for row in verdict.contenders] == ["flops", "flops"]
+
+
+def test_a_note_that_three_share_is_given_once(tmp_path: Path) -> None:
+    runs = {n: Runs(1.0 + 0.1 * i, change=_marked(set(range(12)))) for i, n in enumerate("abc")}
+    warnings = compare_verdict(compared(tmp_path / "x", runs), "decided").warnings
+    assert [w for w in warnings if "disturbed" in w and w.startswith("all commands were disturbed")]
+    assert not [w for w in warnings if w.startswith(("a: disturbed", "b: disturbed", "c: disturbed"))]

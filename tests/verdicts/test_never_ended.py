@@ -54,6 +54,11 @@ def _tuned(path: Path, runs: Sequence[tuple[Setting, str]], phase: str = "search
             [(setting("s", a=1), "c"), (setting("t", a=1, b=1), "c")],
             "a=1 was cut off in all of its 2 runs, the longest after 1 s",
         ),
+        # one of its settings was cut off, another only failed
+        (
+            [(setting("s", a=1), "c"), (setting("t", a=1, b=1), "x")],
+            "a=1 was cut off in 1 of 2 runs, the longest after 1 s, and failed in the other",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_to_blame_is_named_with_how_often(tmp_path: Path, runs: list[tuple[Setting, str]], said: str) -> None:

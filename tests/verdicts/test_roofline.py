@@ -25,6 +25,8 @@ ROOFS = [
         (1.0, 10.0, "f64 peak", "memory", 20.0),
         (1.0, 20.2, "f64 peak", "memory", 20.0),
         (1.0, 30.0, "f64 peak", "f64 peak", 100.0),
+        # memory as high as the peak bounds nothing
+        (5.0, 50.0, "f64 peak", "f64 peak", 100.0),
         (0.1, 30.0, "f64 peak", "L1", 40.0),
         (6.0, 50.0, "f64 peak", "f64 peak", 100.0),
         (6.0, 50.0, "f32 peak", "memory", 120.0),

@@ -236,3 +236,16 @@ def test_a_busy_machine_is_named_once(tmp_path: Path) -> None:
     found = judge_scale(busy)
     assert [found.no_law, *found.warnings].count(found.no_law) == 1
     assert sum("the machine was busy" in text for text in (found.no_law, *found.warnings)) == 1
+
+
+def test_a_run_of_no_time_and_an_error_of_another_phase_count_for_nothing(tmp_path: Path) -> None:
+    def change(count: int, block: int) -> dict[str, Any]:
+        return {"seconds": 0.0} if (count, block) == (4, 3) else {}
+
+    found = judge_scale(scaled(tmp_path / "x", change=change), "runs")
+    assert found.points[2].runs == found.points[1].runs - 1
+    scaled(tmp_path / "y", change=lambda n, b: {"error": "exit code 3"} if n == 16 else {})
+    with Writer(tmp_path / "y", None) as writer:
+        setting = Setting(("a",), values={"threads": 16})
+        writer.add(Record(setting.key, "warm-up", 99, 0, Sample(1.0, 1.0, 0.0, error="another")), setting)
+    assert "another" not in repr(judge_scale(read_experiment(tmp_path / "y"), "runs"))

@@ -25,7 +25,9 @@ AXES = {"a": [0, 1, 2], "b": ["x", "y"], "threads": [1, 2, 3, 4]}
         ),
         ([[], [], []], {}, None),
         ([[], [1], []], {"b": ["y"]}, "no run had this value, for which the runs did not suffice: b: y"),
+        # a file whose last line is cut off
         ([], {}, None),
+        ([[3, 1], [2]], {"a": [1]}, "no run had this value, for which the runs did not suffice: a: 1"),
     ],
 )
 def test_what_no_run_had_is_said(

@@ -184,7 +184,7 @@ def judge_pairs(
 
 
 def pair_verdict(
-    one: str, other: str, pairs: Pairs, found: tuple[Verdict, str], accept_disturbed: bool = False
+    one: str, other: str, pairs: Pairs, found: tuple[Verdict, str], accept_disturbed: bool
 ) -> PairVerdict:
     """What is handed on of a pair's verdict."""
     verdict, reason = found

@@ -17,7 +17,8 @@ def untried(experiment: Experiment) -> dict[str, list[Any]]:
     question = question_of(experiment)
     # one that was cut off does not say
     left = zip(question.axes.items(), question.untried, strict=False)
-    return {name: [values[i] for i in at if i < len(values)] for (name, values), at in left if at}
+    found = {name: [values[i] for i in at if i < len(values)] for (name, values), at in left}
+    return {name: values for name, values in found.items() if values}
 
 
 def untried_notes(experiment: Experiment) -> list[str]:
