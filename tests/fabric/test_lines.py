@@ -105,3 +105,22 @@ def test_mpich_says_what_it_takes() -> None:
 def test_without_a_run_nothing_is_claimed() -> None:
     for one in ask_mpis(None, 60.0, os.environ, False):
         assert isinstance(one, str) or (not one.transport and "no rank was started" in one.unknown)
+
+
+def test_what_an_mpi_leaves_behind_where_it_is_ended_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher, temporary = tmp_path / "bin" / "mpirun", tmp_path / "tmp"
+    launcher.parent.mkdir()
+    temporary.mkdir()
+    launcher.write_text(
+        "#!/bin/sh\n"
+        'case $1 in --version) echo "mpirun (Open MPI) 4.1.4"; exit;; esac\n'
+        'mkdir "$TMPDIR/ompi.left" && echo yes > "$SEEN" && exec sleep 60\n'
+    )
+    launcher.chmod(0o755)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    environment = {"PATH": f"{launcher.parent}:{os.environ['PATH']}", "SEEN": str(tmp_path / "seen")}
+    (one,) = [m for m in ask_mpis(None, 2.0, environment, True) if not isinstance(m, str) and m.name == OPEN_MPI]
+    assert one.unknown == "a run of one rank does not end within 2 s"
+    assert (tmp_path / "seen").exists() and list(temporary.iterdir()) == []

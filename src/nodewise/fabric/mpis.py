@@ -24,7 +24,7 @@ from nodewise.fabric.mpi_output import (
     parse_open_mpi,
 )
 from nodewise.fabric.providers import Provider
-from nodewise.runner.commands import run_whole, will
+from nodewise.runner.commands import passing_folder, run_whole, will
 from nodewise.runner.family import families
 from nodewise.runner.mpi import family_of
 
@@ -169,8 +169,10 @@ def _one_rank(name: str, launcher: str, limit_s: float, environment: Mapping[str
     """What a rank prints as it joins, and why it did not where it did not."""
     try:
         words = [launcher, "-n", "1", str(native_path("nodewise-mpi-probe")), _library(name, launcher)]
-        with will(":") as begun:
-            ended = run_whole(words, limit_s, begun, most=_MOST, env={**environment, **_SAY[name]})
+        # an MPI leaves folders behind where it is ended early
+        with passing_folder("nodewise-fabric-") as (folder, begun):
+            told = {**environment, **_SAY[name], "TMPDIR": str(folder)}
+            ended = run_whole(words, limit_s, begun, most=_MOST, env=told)
     except subprocess.TimeoutExpired:
         return "", f"a run of one rank does not end within {limit_s:.3g} s"
     except (OSError, NodewiseError) as problem:
