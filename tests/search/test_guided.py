@@ -432,9 +432,12 @@ def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() 
     ],
 )
 def test_how_many_runs_the_first_blocks_have(space: Space, runs: int, sizes: list[int]) -> None:
-    for seed in range(3):
-        asked = [len(block) for block in _Run(space, lambda p: 1.0, runs, seed, 0.0).asked]
-        assert asked[: len(sizes)] == sizes
+    search, left = GuidedSearch(space), runs
+    for size in sizes:
+        points = search.ask(left)
+        assert len(points) == size
+        left -= size
+        search.tell(dict.fromkeys(points, 1.0))
 
 
 @pytest.mark.parametrize(("runs", "given", "of"), [(4, 1, 3), (12, 3, 6), (60, 5, 10), (120, 10, 20), (600, 20, 35)])
