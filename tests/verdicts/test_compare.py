@@ -217,7 +217,9 @@ def test_intervals_that_hold_with_others_besides_are_wider(tmp_path: Path) -> No
 @pytest.mark.parametrize("metric", ["wall_s", "cpu_s"])
 def test_work_is_shown_for_every_kind_of_time(tmp_path: Path, metric: str) -> None:
     runs = {n: Runs(1.0, fields={"metrics": {"flops": 4e9}, "usage": usage(1.0)}) for n in "ab"}
-    verdict = compare_verdict(compared(tmp_path / "x", runs, objective={"metric": metric, "maximise": False}), "decided")
+    verdict = compare_verdict(
+        compared(tmp_path / "x", runs, objective={"metric": metric, "maximise": False}), "decided"
+    )
     assert [row.work and row.work.kind for row in verdict.contenders] == ["flops", "flops"]
 
 

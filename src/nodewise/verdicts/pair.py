@@ -183,9 +183,7 @@ def judge_pairs(
     return verdict, "the noise leaves it open"
 
 
-def pair_verdict(
-    one: str, other: str, pairs: Pairs, found: tuple[Verdict, str], accept_disturbed: bool
-) -> PairVerdict:
+def pair_verdict(one: str, other: str, pairs: Pairs, found: tuple[Verdict, str], accept_disturbed: bool) -> PairVerdict:
     """What is handed on of a pair's verdict."""
     verdict, reason = found
     ratio = verdict.ratio
