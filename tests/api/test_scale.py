@@ -62,6 +62,7 @@ def test_what_is_measured(
         (16, ("a",), {"by": "2026-11-23T22:00"}, "--by '2026-11-23T22:00' has passed"),
         (16, ("a",), {"times": 0.0}, "--times 0 is no number above zero"),
         (16, ("a",), {"blocks": 5}, "5 blocks say nothing"),
+        (16, ("a",), {"blocks": 1}, "1 block says nothing"),
         (16, ("a",), {"over": "ranks"}, "scaling over ranks needs a command that starts ranks"),
         (
             16,

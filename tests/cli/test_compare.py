@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -346,3 +347,13 @@ def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
 )
 def test_what_fails_the_first_time_says_what_helps(nodewise: Command, words: tuple[str, ...], hint: str) -> None:
     _fails(nodewise("compare", "-r", "7", *words), hint)
+
+
+def test_a_command_that_does_not_run_is_an_error_in_junit(nodewise: Command, tmp_path: Path) -> None:
+    _fails(
+        nodewise("compare", "true", "exit 3", "-n", "well", "-n", "bad", "-r", "3", "--export-junit", "j.xml"), "exit 3"
+    )
+    suite = ET.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("errors"), suite.get("skipped")) == ("2", "1", "1")
+    (case,) = (case for case in suite if case.find("error") is not None)
+    assert case.get("name") == "bad"

@@ -370,6 +370,7 @@ def test_a_compiler_that_is_missing_is_a_line(nodewise: Command, source: Path, m
         ("good.c", ("--function", "nothing"), "no loop in a function"),
         ("good.c", ("--causes", "gone.toml"), "cannot read gone.toml"),
         ("good.c", ("--causes", "wrong.toml"), "a [[cause]] is wrong"),
+        ("good.c", ("--causes", "text.toml"), 'gcc is no list of texts: write gcc = ["a text"]'),
         ("good.c", ("-p", "."), "no compile database"),
     ],
 )
@@ -380,6 +381,7 @@ def test_bad_input_is_one_clear_message(
     (tmp_path / "notes.txt").write_text("")
     (tmp_path / "good.c").write_text("void f(int* a) { for (int i = 0; i < 99; ++i) a[i]++; }\n")
     (tmp_path / "wrong.toml").write_text('[[cause]]\nname = "x"\nwords = "y"\nwhy = []\n')
+    (tmp_path / "text.toml").write_text('[[cause]]\nname = "x"\nwords = "y"\ngcc = "a text"\n')
     done = nodewise("vec", name, *arguments)
     assert done.returncode == 2 and said in done.stderr and done.stderr.startswith("error: ") and done.stdout == ""
     assert "\nhint: " in done.stderr

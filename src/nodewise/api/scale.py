@@ -103,7 +103,10 @@ def prepare_scale(
             "isolate the program itself: nodewise scale -- nodewise place --isolation bwrap -- ./app",
         )
     if blocks < FEWEST_BLOCKS:
-        raise InputError(f"{blocks} blocks say nothing", f"give --blocks {FEWEST_BLOCKS} or more")
+        raise InputError(
+            f"{blocks} block{'s' * (blocks != 1)} say{'s' * (blocks == 1)} nothing",
+            f"give --blocks {FEWEST_BLOCKS} or more",
+        )
     _check_times(times, by)
     run, words = with_variables(run, words)
     _check_filled(words)

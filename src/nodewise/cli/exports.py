@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,19 @@ def stored_text(name: str, stored: Stored[Any]) -> str:
     from nodewise.report.exports.registry import export_text
 
     return export_text(name, stored)
+
+
+def write_stopped(targets: Mapping[str, Path], commands: Mapping[str, str], why: str) -> None:
+    """Write what exporters have for commands, by name and text, of which one did not run: a continuous integration reads no exit code.
+
+    What cannot be made or written is left out: why nothing was compared is the answer.
+    """
+    from nodewise.report.exports.registry import exporters
+
+    for name, target in targets.items():
+        if (make := exporters()[name].stopped) is not None:
+            with suppress(Exception):
+                _write(make(commands, why), target)
 
 
 def write_suite_export(name: str, verdict: SuiteVerdict, target: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -100,6 +101,9 @@ def _cause(entry: dict[str, Any]) -> Cause:
     unknown = set(entry) - _KEYS
     if unknown:
         raise TypeError(f"it has {', '.join(sorted(unknown))}, which means nothing")
+    for name in ("gcc", "clang", "do"):
+        if not isinstance(entry.get(name, []), list):
+            raise TypeError(f"{name} is no list of texts: write {name} = [{json.dumps(entry[name], default=str)}]")
     source = entry.get("source")
     return Cause(
         name=str(entry["name"]),

@@ -15,7 +15,7 @@ from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import make_contenders
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
-from nodewise.report.exports.registry import export_text
+from nodewise.report.exports.registry import export_text, exporters
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -194,3 +194,18 @@ def test_times_are_of_whole_runs_where_these_were_compared(made: Callable[..., M
     assert min(data["results"][0]["times"]) == pytest.approx(1 + more, abs=0.05)
     data = json.loads(export_text("google-benchmark", compared))
     assert data["benchmarks"][0]["real_time"] == pytest.approx(1e3 * (1 + more), abs=50)
+
+
+def test_junit_has_an_error_for_the_command_that_does_not_run() -> None:
+    stopped = exporters()["junit"].stopped
+    assert stopped is not None
+    suite = ET.fromstring(stopped({"one": "./one", "two": "./two x"}, "./two x: exit code 3; it printed:\nno file"))
+    assert {name: suite.get(name) for name in ("tests", "errors", "failures", "skipped")} == {
+        "tests": "2", "errors": "1", "failures": "0", "skipped": "1"
+    }  # fmt: skip
+    one, two = suite
+    skipped, error = one.find("skipped"), two.find("error")
+    assert skipped is not None and skipped.get("message") == "not compared, as another command does not run"
+    assert error is not None and (error.get("message") or "").startswith("./two x: exit code 3")
+    # where it is of no one command, of all
+    assert ET.fromstring(stopped({"one": "./one", "two": "./two x"}, "cannot be started")).get("errors") == "2"

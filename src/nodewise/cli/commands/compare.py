@@ -20,7 +20,7 @@ from nodewise.base.exit_codes import ExitCode
 from nodewise.base.late import late
 from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
-from nodewise.cli.exports import Exporting, asked_exports, stored_text, write_export
+from nodewise.cli.exports import Exporting, asked_exports, stored_text, write_export, write_stopped
 from nodewise.cli.help import MEASUREMENT, option
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
@@ -250,7 +250,11 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"), _places_named(given):
-        verdict = comparison.answer(line.show, print_note)
+        try:
+            verdict = comparison.answer(line.show, print_note)
+        except ProgramError as problem:
+            write_stopped(targets, {c.setting.key: c.text for c in question.contenders}, problem.what)
+            raise
     code = _exit_code(gate_of(verdict, question.threshold), given["undecided"] == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code

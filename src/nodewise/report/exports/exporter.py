@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ class Exporter:
     """One format: `--export-NAME FILE` writes it, with `help` as that option's text.
 
     `export` makes the text of the file of a stored experiment; `kinds` are the kinds of experiments (`records.kinds`) that it takes.
-    `suite` makes that of a suite's rows, where the format has something for them.
+    `suite` makes that of a suite's rows, and `stopped` that of commands, by name and text, of which one did not run, and why, where
+    the format has something for them.
     """
 
     name: str
@@ -25,3 +26,4 @@ class Exporter:
     export: Callable[[Stored[Any]], str]
     kinds: tuple[str, ...] = ("compare", "run", "confirm")
     suite: Callable[[SuiteVerdict], str] | None = None
+    stopped: Callable[[Mapping[str, str], str], str] | None = None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """Whether a command passes; `open` where the runs do not say."""
+    """Whether a command passes; `open` where the runs do not say, `broken` where it did not run at all."""
 
     PASSED = "passed"
     FAILED = "failed"
     OPEN = "open"
+    BROKEN = "broken"
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,14 @@ def outcomes_of_suite(verdict: SuiteVerdict) -> list[Outcome]:
         return State.OPEN if row.undecided else State.PASSED
 
     return [Outcome(row.name, row.median, state(row), row.error or row.told) for row in verdict.rows]
+
+
+def outcomes_of_stopped(commands: Mapping[str, str], why: str) -> list[Outcome]:
+    """One for each command, given by name and text, where `why`, which begins with its text, says that one did not run."""
+    broken = [name for name, text in commands.items() if why.startswith(f"{text}: ")] or list(commands)
+    return [
+        Outcome(name, None, State.BROKEN, why)
+        if name in broken
+        else Outcome(name, None, State.OPEN, "not compared, as another command does not run")
+        for name in commands
+    ]

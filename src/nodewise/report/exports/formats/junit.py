@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nodewise.base.escaping import visible
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
-from nodewise.report.exports.outcomes import Outcome, State, outcomes, outcomes_of_suite
+from nodewise.report.exports.outcomes import Outcome, State, outcomes, outcomes_of_stopped, outcomes_of_suite
 
 if TYPE_CHECKING:
     from nodewise.verdicts.confirm import Comparison
@@ -27,11 +27,16 @@ def export_suite(verdict: SuiteVerdict) -> str:
     return _xml(outcomes_of_suite(verdict))
 
 
+def export_stopped(commands: Mapping[str, str], why: str) -> str:
+    """Of commands that were not compared: the one that does not run is an error, the others are skipped."""
+    return _xml(outcomes_of_stopped(commands, why))
+
+
 def _xml(found: Sequence[Outcome]) -> str:
     import xml.etree.ElementTree as ET
 
     counted = {name: str(sum(one.state is state for one in found)) for name, state in _COUNTED.items()}
-    suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), "errors": "0", **counted})
+    suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), **counted})
     for one in found:
         case = ET.SubElement(suite, "testcase", {"classname": "nodewise", "name": _plain(one.name)})
         if one.median is not None:
@@ -47,6 +52,8 @@ def _plain(text: str) -> str:
     return visible(one_line(text))
 
 
-_COUNTED = {"failures": State.FAILED, "skipped": State.OPEN}
-_ELEMENTS = {State.FAILED: "failure", State.OPEN: "skipped"}
-EXPORTER = Exporter("junit", "A test for each command, as JUnit's XML", export, suite=export_suite)
+_COUNTED = {"errors": State.BROKEN, "failures": State.FAILED, "skipped": State.OPEN}
+_ELEMENTS = {State.BROKEN: "error", State.FAILED: "failure", State.OPEN: "skipped"}
+EXPORTER = Exporter(
+    "junit", "A test for each command, as JUnit's XML", export, suite=export_suite, stopped=export_stopped
+)
