@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors, parse_processors
-from nodewise.base.units import format_bytes, format_percent, format_rate, format_seconds, parse_seconds
+from nodewise.base.units import format_bytes, format_count, format_percent, format_rate, format_seconds, parse_seconds
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,8 @@ def test_any_text_is_read_or_refused_with_a_message(text: str) -> None:
 def test_a_rate_has_four_digits_and_no_exponent_where_it_can_be_read() -> None:
     shown = [format_rate(r) for r in (0.093234, 104.31, 9999.4, 9999.6, 40612.3, 52392200.0, 1.234e9, 0.0)]
     assert shown == ["0.09323", "104.3", "9999", "10000", "40610", "52390000", "1.234e+09", "0"]
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs")])
+def test_one_thing_is_singular(count: int, text: str) -> None:
+    assert format_count(count, "run") == text

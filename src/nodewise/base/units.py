@@ -126,6 +126,11 @@ def format_rate(rate: float | None) -> str:
     return f"{shown:.0f}" if 1e4 <= abs(shown) < 1e8 else f"{rate:.4g}"
 
 
+def format_count(count: int, noun: str) -> str:
+    """A number of things: `1 run`, `7 runs`; `noun` is the word for one."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def format_percent(share: float) -> str:
     """Write a share of one as a percentage, with a decimal, or below 1% with two digits: `1%`, `12.5%`, `0.43%`, `<0.01%`."""
     value = share * 100

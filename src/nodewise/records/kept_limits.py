@@ -18,6 +18,7 @@ from nodewise.base.cache import cache_folder
 from nodewise.base.errors import StoreError
 from nodewise.base.files import make_directory, write_whole
 from nodewise.base.shapes import ShapeError, fit
+from nodewise.base.units import format_count
 from nodewise.machine.files import read_text
 from nodewise.machine.model import Machine
 from nodewise.statistics.interval import median_interval
@@ -53,7 +54,7 @@ class KeptLimit:
     @property
     def how(self) -> str:
         """As a row says it."""
-        return f"measured {self.measured}, {self.runs} runs, and kept"
+        return f"measured {self.measured}, {format_count(self.runs, 'run')}, and kept"
 
 
 def machine_state(machine: Machine, processors: Sequence[int], program: Path, root: Path = Path("/")) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from nodewise.base.errors import InputError
 from nodewise.base.lists import listed
 from nodewise.base.masking import masked_names, shell_text, to_be_set
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_count, format_percent, format_seconds
 from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
@@ -295,17 +295,17 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     notes = []
     made = int(experiment.records.of(row.name, COMPARE).size)
     if row.error and experiment.question["kind"] == RUN:
-        counted = f"{row.failed} of {_runs(made)}" if row.failed else "the warm-up"
+        counted = f"{row.failed} of {format_count(made, 'run')}" if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {counted}; only the other runs are reported: {row.error}"))
     elif row.error:
-        when = _runs(row.failed) if row.failed else "the warm-up"
+        when = format_count(row.failed, "run") if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
     notes += [("stopped", text) for text in _stopped_note(experiment, row)]
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), own_wall(experiment, row.name, row.medians)
     if row.disturbed > 0.2 * made:
-        text = f"{row.disturbed} of {_runs(made)} {'was' if row.disturbed == 1 else 'were'} disturbed; `nodewise quiet` says by what"
+        text = f"{row.disturbed} of {format_count(made, 'run')} {'was' if row.disturbed == 1 else 'were'} disturbed; `nodewise quiet` says by what"
         notes.append(("disturbed", text))
     elif cpu is not None and wall is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
         text = f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "
@@ -346,11 +346,7 @@ def _open(pair: PairVerdict, more: str) -> str:
         return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
-    return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s' * (count != 1)}"
+    return f"noise hides the answer after {format_count(pair.pairs, 'run')}, {format_span(pair.low, pair.high)} is possible{more}"
 
 
 def format_span(low: float, high: float) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_count, format_seconds
 from nodewise.history.store import Experimented
 from nodewise.history.trend import Trends
 from nodewise.report.pages.bars import bars_of
@@ -157,7 +157,7 @@ def _headline(live: Live) -> str:
         return "Being compared"
     best = live.leaders[1] if len(live.leaders) > 1 else None
     if best is None:
-        return f"{live.runs} runs"
+        return format_count(live.runs, "run")
     return (
         f"{format_factor(Ratio(best.ratio, 0.0, math.inf, 0))} so far, a guess"
         if best.ratio > 1

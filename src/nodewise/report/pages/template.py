@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodewise.base.escaping import visible
-from nodewise.base.units import format_bytes, format_percent, format_seconds
+from nodewise.base.units import format_bytes, format_count, format_percent, format_seconds
 from nodewise.report.figures.vega import spec_text
 from nodewise.report.pages.bundle import bundle
 
@@ -25,7 +25,12 @@ def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader
 
     made = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
+    made.filters |= {
+        "seconds": format_seconds,
+        "percent": format_percent,
+        "bytes": format_bytes,
+        "counted": format_count,
+    }
     made.filters |= {"commands": _commands, "visible": lambda text: visible(str(text))}
     return made
 

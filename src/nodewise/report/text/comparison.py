@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from rich.cells import cell_len
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_count, format_percent, format_seconds
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.isolation import STARTUP, TEARDOWN
 from nodewise.runner.objective import format_metric
@@ -135,7 +135,9 @@ def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
     heads, rows = table_rows(verdict, labels)
     lines = _table_lines([heads, *([" ".join(cell.split("\n")) for cell in row] for row in rows)], width)
     ended = _ENDED.get(verdict.stopped)
-    spent = f"{verdict.blocks} blocks, {format_seconds(verdict.seconds_spent)}" + (f"; {ended}" if ended else "")
+    spent = f"{format_count(verdict.blocks, 'block')}, {format_seconds(verdict.seconds_spent)}" + (
+        f"; {ended}" if ended else ""
+    )
     lines.append(f"answer    {describe(verdict, labels)}")
     together = "; all intervals together hold at 95%" if any(p.low is not None for p in verdict.pairs) else ""
     lines.append(f"after     {spent}{together}")

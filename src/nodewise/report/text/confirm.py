@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_count, format_seconds
 from nodewise.report.text.comparison import metric_line
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.stored import Stored
@@ -21,7 +21,7 @@ def confirm_text(stored: Stored[ConfirmVerdict], width: int) -> str:
         level = "" if verdict.again.low is None else " (95% interval)"
         lines.append(f"now       {verdict.again.sentence}{level}")
     lines.append(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))
-    lines.append(f"after     {verdict.runs} runs, {format_seconds(verdict.seconds_spent)}")
+    lines.append(f"after     {format_count(verdict.runs, 'run')}, {format_seconds(verdict.seconds_spent)}")
     lines += [f"differs   {text}" for text in verdict.differences]
     lines += [f"note      {text}" for text in verdict.notes]
     return "\n".join([*lines, f"launch    {verdict.comparison.contenders[1].command}"])

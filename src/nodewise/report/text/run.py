@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.base.units import format_bytes, format_seconds
+from nodewise.base.units import format_bytes, format_count, format_seconds
 from nodewise.report.text.ranks import titled_rank_lines
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.marks import UNREAD
@@ -79,7 +79,7 @@ def _notes(summary: RunSummary, asked: int | None) -> list[str]:
         notes.append(f"{mark} ({count} of {len(samples)} runs)")
     notes += summary.notes
     again = f"nodewise run --resume {quoted_line([summary.experiment])}"
-    made = f"{summary.made} runs" if asked is None else f"{summary.made} of {asked} runs"
+    made = format_count(summary.made, "run") if asked is None else f"{summary.made} of {asked} runs"
     if summary.stopped == "budget":
         notes.append(f"the budget ended it after {made}; {again} --budget … goes on")
     if summary.stopped == "interrupted":

@@ -8,7 +8,7 @@ import textwrap
 from rich.markup import escape
 from rich.table import Table
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_count, format_percent, format_seconds
 from nodewise.report.text.rows import drawn
 from nodewise.statistics.scaling import Expected
 from nodewise.verdicts.scale import PREDICTED, Prediction, ScalePoint, ScaleVerdict, one_of
@@ -91,7 +91,9 @@ def said(verdict: ScaleVerdict) -> list[tuple[str, str]]:
     )
     ended = f"; {_ENDED[verdict.stopped]}" if verdict.stopped in _ENDED else ""
     blocks = f"{verdict.blocks} block{'s' * (verdict.blocks != 1)}{out}"
-    lines.append(("runs", f"{blocks}, {verdict.runs} runs in {format_seconds(verdict.seconds_spent)}{ended}"))
+    lines.append(
+        ("runs", f"{blocks}, {format_count(verdict.runs, 'run')} in {format_seconds(verdict.seconds_spent)}{ended}")
+    )
     return lines
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_count, format_percent, format_seconds
 from nodewise.records.earlier import led_by
 from nodewise.report.tables import label
 from nodewise.report.text.comparison import shown_lines
@@ -37,7 +37,7 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
             lines.append(f"next      {verdict.candidate}: {centre}, which {how}")
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
-    spent = f"{interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)}"
+    spent = f"{interval}{format_count(verdict.runs, 'run')}, {format_seconds(verdict.seconds_spent)}"
     ratio = verdict.sentence if verdict.comparison is not None else "none: there was nothing to compare it with"
     lines += [f"ratio     {ratio} ({spent})", f"gain from {_gain_from(verdict)}"]
     lines += [f"why       {text}" for text in verdict.why]
