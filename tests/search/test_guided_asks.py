@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a search asks for, run by run, is as recorded in asks.json: what a change of its planning moves shows here.
+"""What a search and the reduction after it ask for, run by run, is as recorded in asks.json: what a change of its planning moves shows here.
 
 The outcomes are the same on every machine, and the choices are not near enough to each other for the last digits to matter. Where a
 change is meant, `./dev bench search` says whether it is one for the better; `NODEWISE_RECORD=1` records anew.
@@ -17,6 +17,7 @@ import pytest
 
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.prior import Prior, Seen
+from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import Axis, Point, Space
 
@@ -133,7 +134,16 @@ def test_a_search_asks_for_what_it_asked_for(case: str, seed: int) -> None:
         left -= len(points)
         blocks.append([_short(p, search._space) for p in points])
         search.tell({p: outcome(p, rng) for p in points})
-    asked = {"blocks": blocks, "ranking": [_short(p, search._space) for p in search.ranking[:10]]}
+    asked: dict[str, Any] = {"blocks": blocks, "ranking": [_short(p, search._space) for p in search.ranking[:10]]}
+    # what carries the gain of a setting with all changes that any of the best has
+    best = {n: v for p in reversed(search.ranking[:4]) for n, v in p.items() if v != search._space.default.get(n, v)}
+    reduction, room = Reduction(search, search._space, 0.01, search._space.default.having(**best)), 60
+    asked["reduction"] = []
+    while points := reduction.ask(room):
+        room -= len(points)
+        asked["reduction"].append([_short(p, search._space) for p in points])
+        search.tell({p: outcome(p, rng) for p in points})
+    asked["reduced"] = [_short(reduction.point, search._space), *sorted(reduction.unknown)]
     name = f"{case}, {seed}"
     if "NODEWISE_RECORD" in os.environ:
         RECORDED[name] = asked
