@@ -83,7 +83,7 @@ def read_by_speedscope(browser: Browser, file: Path, folder: Path) -> dict[str, 
 
 def share(text: str) -> float:
     """The share in a cell such as `10.10ms (9.1%)`."""
-    match = re.search(r"\(<?([\d.]+)%\)$", text)
+    match = re.search(r"\([<>]?([\d.]+)%\)$", text)
     assert match is not None, text
     return float(match[1]) / 100
 
