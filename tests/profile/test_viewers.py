@@ -29,6 +29,9 @@ _SHOWN = {
     "": UNKNOWN,
     " ": UNKNOWN,
     "\r": UNKNOWN,
+    "\x9f1m": "1m",
+    "line\u2028and\u2029paragraph": "line and paragraph",
+    "\x85": UNKNOWN,
 }
 
 #: How they are shown in collapsed stacks besides, where a semicolon and a number at the end have a meaning.
@@ -93,4 +96,4 @@ def test_hostile_names_are_read_back_by_inferno(tmp_path: Path) -> None:
     found = read_by_inferno(file)
     names = {_IN_LINES.get(name, _SHOWN.get(name, name)) for name in HOSTILE}
     assert set(found) == {*names, "caller", "all"} and found["caller"] == found["all"] == len(HOSTILE)
-    assert found["a:b"] == 1 and found[UNKNOWN] == 3
+    assert found["a:b"] == 1 and found[UNKNOWN] == 4
