@@ -120,7 +120,11 @@ def test_what_an_mpi_leaves_behind_where_it_is_ended_goes_with_it(
     )
     launcher.chmod(0o755)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    environment = {"PATH": f"{launcher.parent}:{os.environ['PATH']}", "SEEN": str(tmp_path / "seen")}
+    environment = {
+        "PATH": f"{launcher.parent}:{os.environ['PATH']}",
+        "SEEN": str(tmp_path / "seen"),
+        "TMPDIR": str(temporary),
+    }
     (one,) = [m for m in ask_mpis(None, 2.0, environment, True) if not isinstance(m, str) and m.name == OPEN_MPI]
     assert one.unknown == "a run of one rank does not end within 2 s"
     assert (tmp_path / "seen").exists() and list(temporary.iterdir()) == []

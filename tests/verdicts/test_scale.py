@@ -238,12 +238,7 @@ def test_a_busy_machine_is_named_once(tmp_path: Path) -> None:
     assert sum("the machine was busy" in text for text in (found.no_law, *found.warnings)) == 1
 
 
-def test_a_run_of_no_time_and_an_error_of_another_phase_count_for_nothing(tmp_path: Path) -> None:
-    def change(count: int, block: int) -> dict[str, Any]:
-        return {"seconds": 0.0} if (count, block) == (4, 3) else {}
-
-    found = judge_scale(scaled(tmp_path / "x", change=change), "runs")
-    assert found.points[2].runs == found.points[1].runs - 1
+def test_an_error_of_another_phase_is_no_error_of_a_number(tmp_path: Path) -> None:
     scaled(tmp_path / "y", change=lambda n, b: {"error": "exit code 3"} if n == 16 else {})
     with Writer(tmp_path / "y", None) as writer:
         setting = Setting(("a",), values={"threads": 16})
