@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Natural logarithm for the instruction set that Highway compiles for.
 //
-// log_lanes(d, x): ln x.
+// log_lanes(d, x): ln x. By AVX-512 inexact may be raised beside the other exceptions.
 //   Lane types: double
 //   Max error: 0.9 ulp
 //   Valid range: all; of 0 minus infinity, of negative numbers NaN

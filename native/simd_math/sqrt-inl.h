@@ -5,7 +5,7 @@
 // where there is no AVX-512, and for a vector in which a lane is no number from 2^-1000 to 2^1000.
 //   Lane types: double
 //   Max error: 0.51 ulp
-//   Valid range: all
+//   Valid range: all; the steps may raise inexact where the root is exact
 #if defined(NODEWISE_SIMD_MATH_SQRT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_SQRT_INL_H_
 #undef NODEWISE_SIMD_MATH_SQRT_INL_H_

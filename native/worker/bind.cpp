@@ -10,7 +10,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -42,12 +41,14 @@ double process_seconds() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-std::set<pid_t> own_pool(std::size_t threads) {
-    std::set<pid_t> ids;
+// The threads of the pool that OpenMP has here, by their numbers in it; it is made where there is none.
+std::vector<pid_t> own_pool(std::size_t threads) {
+    std::vector<pid_t> ids;
 #pragma omp parallel num_threads(static_cast<int>(threads))
     {
-#pragma omp critical
-        ids.insert(static_cast<pid_t>(syscall(SYS_gettid)));
+#pragma omp single
+        ids.resize(static_cast<std::size_t>(omp_get_num_threads()));
+        ids[static_cast<std::size_t>(omp_get_thread_num())] = static_cast<pid_t>(syscall(SYS_gettid));
     }
     return ids;
 }
@@ -106,38 +107,53 @@ void Binder::begin() {
     process_before_ = process_seconds();
 }
 
-int Binder::bind() {
-    const double process = process_seconds() - process_before_;
+void Binder::end() {
+    process_ += process_seconds() - process_before_;
     std::map<pid_t, double> ran = run_times();
-    double most = 0;
-    double seen = 0;
     for (auto& [thread, seconds] : ran) {
         const auto before = before_.find(thread);
         seconds -= before != before_.end() ? before->second : 0;
+        seen_ += seconds;
+        if (const auto earlier = ran_.find(thread); earlier != ran_.end()) {
+            seconds += earlier->second;
+        }
+    }
+    // those that have ended since are no threads to bind
+    ran_ = std::move(ran);
+}
+
+int Binder::bind() {
+    double most = 0;
+    for (const auto& [thread, seconds] : ran_) {
         most = std::max(most, seconds);
-        seen += seconds;
     }
     std::vector<pid_t> working;
-    for (const auto& [thread, seconds] : ran) {
+    for (const auto& [thread, seconds] : ran_) {
         if (seconds > 0 && seconds >= kWorks * most) {
             working.push_back(thread);
         }
     }
-    if (working.empty() || working.size() > places_.size() || seen < (1 - kUnknown) * process) {
+    if (working.empty() || working.size() > places_.size() || seen_ < (1 - kUnknown) * process_) {
         return 0;
     }
     // the first thread has the lowest number, and so the first place
     first_works_ = working[0] == getpid();
-    const std::set<pid_t> own = own_pool(places_.size());
-    own_pool_ = working.size() > 1 &&
-                std::all_of(working.begin(), working.end(), [&](pid_t thread) { return own.count(thread) > 0; });
-    for (std::size_t i = 0; i < working.size(); ++i) {
-        if (!hold(working[i], places_[i])) {
+    std::vector<pid_t> own = own_pool(places_.size());
+    // it was ended before the run, so that a thread of it that is there was made by the run. All of these are bound,
+    // also those which had hardly any work in so short a time: one that is left free waits behind those that are bound
+    own.erase(std::remove_if(own.begin() + 1, own.end(), [&](pid_t thread) { return ran_.count(thread) == 0; }),
+              own.end());
+    own_pool_ = own.size() > 1 && std::all_of(working.begin(), working.end(), [&](pid_t thread) {
+        return std::find(own.begin(), own.end(), thread) != own.end();
+    });
+    const std::vector<pid_t>& held = own_pool_ ? own : working;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        if (!hold(held[i], places_[i])) {
             return 0;
         }
     }
     bound_ = true;
-    return static_cast<int>(working.size());
+    return static_cast<int>(held.size());
 }
 
 }  // namespace nodewise

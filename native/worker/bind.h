@@ -2,7 +2,7 @@
 // Binding the threads that a library makes for itself, so that a peer's threads sit as a variant's do.
 //
 // Few libraries have a variable for it, and threads that are made while the first one is bound would all share its
-// place. So a first run shows which threads work, and each of those is then held to a place of its own.
+// place. So first runs show which threads work, and each of those is then held to a place of its own.
 #pragma once
 
 #include <sched.h>
@@ -30,8 +30,9 @@ class Binder {
     // first thread is in its place.
     void ready() const;
 
-    // Around the run by which the working threads are found.
+    // Around each of the runs by which the working threads are found.
     void begin();
+    void end();
     // How many threads were bound: all that worked, or none where they were more than places, or had ended by then.
     int bind();
 
@@ -39,7 +40,10 @@ class Binder {
     std::vector<cpu_set_t> places_;
     cpu_set_t all_{};
     std::map<pid_t, double> before_;
+    std::map<pid_t, double> ran_;  // seconds that each thread has run within the watched runs
     double process_before_ = 0;
+    double process_ = 0;  // seconds of processors within the watched runs
+    double seen_ = 0;     // of these, those of known threads
     bool bound_ = false;
     bool first_works_ = false;
     bool own_pool_ = false;  // the library works with the pool that the worker itself uses

@@ -185,15 +185,21 @@ double once(const nw_study& study, const nw_variant& variant, const Options& opt
     return wrong_anywhere(study, variant, run, ranks) ? -1.0 : took.count();
 }
 
-// Once with the threads of a peer watched, then bound one by one as NODEWISE_BIND says; false where its result is
-// wrong.
+// A run, or as many as it takes to see who works, with the threads of a peer watched; then they are bound one by one as
+// NODEWISE_BIND says. False where its result is wrong.
 bool bind_peer(const std::function<double(const Around&)>& run_once, nodewise::Binder& binder, Run& run) {
-    int bound = 0;
-    if (run_once({[&] { binder.begin(); }, [&] { bound = binder.bind(); }}) < 0) {
-        return false;
+    constexpr double kWatchedSeconds = 0.02;
+    constexpr int kMostRuns = 10;
+    double watched = 0;
+    for (int i = 0; i < kMostRuns && watched < kWatchedSeconds; ++i) {
+        const double seconds = run_once({[&] { binder.begin(); }, [&] { binder.end(); }});
+        if (seconds < 0) {
+            return false;
+        }
+        watched += seconds;
     }
+    nw_report(run.get(), "bound", binder.bind());
     binder.free_first();
-    nw_report(run.get(), "bound", bound);
     return true;
 }
 

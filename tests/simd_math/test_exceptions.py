@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Floating-point exceptions and special results of the vector functions, as annex F of the C standard wants them, on every instruction
-set that this machine has but AVX-512, whose own forms have been looked at on no machine yet."""
+set that this machine has. Those of AVX-512, which has forms of its own, are recorded where this machine has none: what the same program
+printed on an Intel processor, family 6 model 207."""
 
 import math
 import struct
@@ -64,20 +65,27 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     program = made_once(tmp_path_factory, "simd-math", made) / "exceptions"
     given = "\n".join(struct.pack(">d", x).hex() for x in ARGUMENTS)
     done = subprocess.run([str(program)], input=given, capture_output=True, text=True, check=True)
-    return [line.split() for line in done.stdout.splitlines()]
+    printed = done.stdout.splitlines()
+    if not any(line.startswith("AVX3") for line in printed):
+        printed += (HERE / "avx512.txt").read_text().splitlines()
+    return [line.split() for line in printed]
 
 
 def number(bits: str) -> float:
     return float(struct.unpack(">d", bytes.fromhex(bits))[0])
 
 
+#: They may call an exact result inexact, by AVX-512.
+INEXACT = ("log", "log_quick", "sqrt")
 FUNCTIONS = ("exp", "log", "log_quick", "sin", "sin_quick", "cos", "cos_quick", "sqrt", "acosh", "acosh_quick")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_exceptions_are_those_that_are_due(function: str, lines: list[list[str]]) -> None:
-    mine = [line for line in lines if line[1] == function and not line[0].startswith("AVX3")]
-    assert {number(line[2]) for line in mine if number(line[2]) == number(line[2])} == {x for x in ARGUMENTS if x == x}
+    mine = [line for line in lines if line[1] == function]
+    for avx512 in (False, True):
+        asked = {number(line[2]) for line in mine if line[0].startswith("AVX3") is avx512}
+        assert {x for x in asked if x == x} == {x for x in ARGUMENTS if x == x}
     wrong = []
     for target, _, argument, result, *raised in mine:
         x, y = number(argument), number(result)
@@ -88,6 +96,9 @@ def test_exceptions_are_those_that_are_due(function: str, lines: list[list[str]]
         same = wanted is None or struct.pack(">d", y) == struct.pack(">d", wanted) or (y != y and wanted != wanted)
         # the standard leaves open an underflow that an inexact result does not deserve, and inexact beside invalid
         spare = {"underflow"} if "inexact" in flags else {"inexact"} if "invalid" in flags else set()
+        if target.startswith("AVX3") and function in INEXACT:
+            # as their headers say
+            spare |= {"inexact"}
         # what a compiler reckons beforehand of scalar code raises neither
         needed = flags - {"inexact", "underflow"} if target == "SCALAR" else flags
         if not (same and needed <= set(raised) <= flags | spare):

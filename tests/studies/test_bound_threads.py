@@ -20,8 +20,10 @@ from nodewise.studies.discovery import find_study
 PROCESSORS = sorted(os.sched_getaffinity(0))
 needs_two = pytest.mark.skipif(len(PROCESSORS) < 2, reason="one processor is all that there is")
 
-#: Its peer has a pool of its own that works while `run` waits; or, with `gone=1`, threads that have ended by then.
+#: Its peer has a pool of its own that works while `run` waits; or, with `gone=1`, threads that have ended by then. `team` works with
+#: OpenMP's, whose second thread has hardly anything to do.
 TABLE = """
+#include <omp.h>
 #include <sched.h>
 #include <atomic>
 #include <chrono>
@@ -47,6 +49,18 @@ int layout(nw_run* run) { nw_declare(run, "y", NW_F64, NW_OUTPUT, 1); return 0; 
 int fill(nw_run*) { return 0; }
 int check(nw_run*) { return 0; }
 void work(const nw_run*, nw_work* out) { out->items = 1; }
+int team(nw_run* run) {
+    int held = 0;
+#pragma omp parallel num_threads(2) reduction(| : held)
+    {
+        cpu_set_t set;
+        sched_getaffinity(0, sizeof set, &set);
+        held = CPU_COUNT(&set) == 1 ? 1 << omp_get_thread_num() : 0;
+        if (omp_get_thread_num() == 0) { work_a_while(0); }
+    }
+    nw_report(run, "held", held);
+    return 0;
+}
 int peer(nw_run* run) {
     mine = 0;
     if (nw_number(run, "gone", 0) != 0) {
@@ -61,9 +75,10 @@ int peer(nw_run* run) {
     nw_report(run, "held", mine);
     return 0;
 }
-constexpr nw_variant kVariants[] = {{.name = "peer", .kind = NW_PEER, .run = peer}, {.name = "own", .run = peer}};
+constexpr nw_variant kVariants[] = {{.name = "peer", .kind = NW_PEER, .run = peer}, {.name = "own", .run = peer},
+                                    {.name = "team", .kind = NW_PEER, .run = team}};
 constexpr nw_study kStudy{.abi = NW_ABI, .name = "pools", .layout = layout, .fill = fill, .check = check, .work = work,
-                          .variants = kVariants, .variant_count = 2};
+                          .variants = kVariants, .variant_count = 3};
 }
 const nw_study* nodewise_study(void) { return &kStudy; }
 """
@@ -91,7 +106,9 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_two
-@pytest.mark.parametrize(("name", "knob", "bound", "held"), [("peer", "gone=0", 2, 3), ("peer", "gone=1", 0, 0)])
+@pytest.mark.parametrize(
+    ("name", "knob", "bound", "held"), [("peer", "gone=0", 2, 3), ("peer", "gone=1", 0, 0), ("team", "gone=0", 2, 3)]
+)
 def test_a_librarys_pool_is_bound_once_it_is_seen_to_work(
     pools: Path, name: str, knob: str, bound: int, held: int
 ) -> None:

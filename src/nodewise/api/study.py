@@ -25,7 +25,7 @@ from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study
 from nodewise.verdicts.study import StudyVerdict
 
-_QUICK_S, _USUAL_S, _QUICK_BLOCKS = 50.0, 120.0, 6
+_QUICK_S, _USUAL_S = 50.0, 120.0
 _USUAL_BLOCKS = 25
 #: How often each contender runs of a study that is asked for in full, as of a published protocol of messages.
 FULL_BLOCKS = 201
@@ -91,7 +91,7 @@ def prepare_study(
         point=found.study.point(parse_knobs(knobs), quick),
         threads=threads or usual,
         ranks=started,
-        blocks=FULL_BLOCKS if full else min(blocks, _QUICK_BLOCKS) if quick else blocks,
+        blocks=FULL_BLOCKS if full else blocks,
         seconds=_QUICK_S if quick else _USUAL_S,
         firm=quick or budget is not None,
         quick=quick,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import tempfile
@@ -49,13 +50,15 @@ from nodewise.studies.commands import (
 from nodewise.studies.discovery import Found
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.series import BOUND, Series
-from nodewise.verdicts.study import StudyVerdict, study_verdict
+from nodewise.verdicts.study import StudyVerdict, fewest_blocks, study_verdict
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
 #: How long one run may take at most.
 _LONGEST_S = 600.0
 #: The first block starts what the next ones find running: they may take this share of its time.
 _WARM = 0.7
+#: Blocks beyond those which an interval takes, since some are disturbed or do not compare.
+_SPARED = 1.25
 #: The phase in which contenders find by trial what holds for all their runs.
 SETTLE = "settle"
 
@@ -68,7 +71,8 @@ class StudyQuestion:
     `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
     contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
     fewer, and no block begins that would end after so many seconds. Where it is `full` all blocks are made, however long they
-    take, and that is said after the first; `quick` is named where it would help and was not asked for. `out` is the directory
+    take, and that is said after the first; where it is `quick` only so many that all ratios can have an interval; `quick` is named
+    where it would help and was not asked for. `out` is the directory
     that keeps the runs, `resume` goes on with what it holds. With `accept_disturbed` blocks decide that something disturbed.
     """
 
@@ -184,12 +188,21 @@ class _Run:
             self._series.append(Series(told, limit, self._work, self._plan.kept.get(name)))
         near = found.study.processors(point) if found.study.processors is not None else None
         self._settings = {s.contender.name: self._setting(s, near) for s in self._series}
+        self._most = self._most_blocks()
         self._made = 0
         #: When the first block began, and how many have run in it.
         self._begun_s: float | None = None
         self._ran = 0
         self._free: tuple[str, ...] = ()
         self._other_load: list[str] = []
+
+    def _most_blocks(self) -> int:
+        question = self._question
+        if not question.quick:
+            return question.blocks
+        able = [s for s in self._series if s.reason is None]
+        spared = math.ceil(_SPARED * fewest_blocks(able, question.found.study))
+        return min(question.blocks, spared)
 
     def _wanted(self, point: Mapping[str, str]) -> list[Contender]:
         question = self._question
@@ -225,15 +238,15 @@ class _Run:
                 self._settle(blocks)
                 stop = Stop(
                     self._needed,
-                    question.blocks,
+                    self._most,
                     limit_s=question.limit_s,
                     again=not question.accept_disturbed,
                     firm=self._question.firm,
                 )
                 # the first block shows whose threads can be bound, and counts where all of them can
                 stopped = blocks.repeat(self._arms, STUDY, replace(stop, most=1, again=False), self._take)
-                if stopped == "runs" and self._made < question.blocks:
-                    rest = replace(stop, fewest=max(1, self._needed - self._made), most=question.blocks - self._made)
+                if stopped == "runs" and self._made < self._most:
+                    rest = replace(stop, fewest=max(1, self._needed - self._made), most=self._most - self._made)
                     stopped = blocks.repeat(self._arms, STUDY, rest, self._take)
             except KeyboardInterrupt:
                 if not self._made:
@@ -294,7 +307,7 @@ class _Run:
         for one in (s for s in self._series if s.reason is None and s.contender.settles):
             name = one.contender.name
             setting = self._settings[name]
-            self._observe(StudyProgress(0, self._question.blocks, name, self._meter.seconds))
+            self._observe(StudyProgress(0, self._most, name, self._meter.seconds))
             trial = replace(setting, command=settling_command(setting.command), name=f"{name} (settling)")
             allowed = blocks.allowed_s() if self._question.firm else _LONGEST_S
             if allowed > 0:
@@ -315,7 +328,7 @@ class _Run:
     def _arm(self, name: str) -> Arm:
         def before() -> None:
             self._check_so_far()
-            self._observe(StudyProgress(self._made + 1, self._question.blocks, name, self._meter.seconds))
+            self._observe(StudyProgress(self._made + 1, self._most, name, self._meter.seconds))
 
         return Arm(self._settings[name], _LONGEST_S, (before, lambda: None))
 

@@ -28,7 +28,7 @@ from nodewise.machine.model import (
     check_machine,
     machine_from_json,
 )
-from nodewise.machine.state import read_state
+from nodewise.machine.state import named_by_driver, read_state
 
 if TYPE_CHECKING:
     from nodewise import _core
@@ -216,7 +216,7 @@ def _live(root: Path) -> Machine:
         numa_nodes=whole_memory(found.numa_nodes, state.memory_bytes),
         distances=found.distances,
         kinds=found.kinds,
-        devices=found.devices,
+        devices=tuple(named_by_driver(root, d) for d in found.devices),
         processor=state.processor
         if state.processor.model
         else replace(state.processor, model=found.infos.get("CPUModel", "")),

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nodewise.base.lists import listed
 from nodewise.machine.cgroups import read_limits
 from nodewise.machine.files import first_match, read_number, read_text
-from nodewise.machine.model import Limits, Processor
+from nodewise.machine.model import Device, Limits, Processor
 
 #: Arm's "CPU implementer" codes of machines that compute (Linux, arch/arm64/include/asm/cputype.h).
 _IMPLEMENTERS = {
@@ -123,3 +123,12 @@ def read_state(root: Path, affinity: Iterable[int]) -> State:
         transparent_huge_pages=first_match(r"\[(\w+)\]", pages),
         hypervisor=read_hypervisor(root),
     )
+
+
+def named_by_driver(root: Path, device: Device) -> Device:
+    """The device with the model that NVIDIA's driver gives it, where that has it: it needs no list of PCI's numbers."""
+    if device.kind != "gpu" or not device.bus:
+        return device
+    told = read_text(root / "proc/driver/nvidia/gpus" / device.bus / "information")
+    model = first_match(r"^Model:\s+(\S.*)$", told or "")
+    return replace(device, model=model) if model else device

@@ -89,7 +89,7 @@ class Library:
     """Where the library of a native peer is looked for: `files` as the linker names them, in the packages `wheels` of
     Python (folder, file patterns), then on the system. `install` says what brings it, `env` what its process is given (what is to
     be cleared being empty), `notes` what has to be said of it on the processors of a vendor. `version` asks its file, where the
-    file's name does not tell.
+    file's name does not tell. One that `dispatches` chooses its code by the processor.
     """
 
     files: tuple[str, ...]
@@ -98,6 +98,7 @@ class Library:
     env: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     version: Callable[[Path], str] | None = None
+    dispatches: bool = True
 
 
 @dataclass(frozen=True)

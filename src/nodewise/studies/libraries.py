@@ -51,9 +51,9 @@ def how_it_runs(library: Library, path: Path, vendor: str) -> str:
     if library.version is not None and (told := library.version(path)):
         version = told
     settings = [f"{name}={value}" for name, value in library.env.items() if value]
-    return ", ".join(
-        filter(None, [version, *(settings or ["as it dispatches by itself"]), library.notes.get(vendor, "")])
-    )
+    if library.dispatches and not settings:
+        settings = ["as it dispatches by itself"]
+    return ", ".join(filter(None, [version, *settings, library.notes.get(vendor, "")]))
 
 
 def _package_folders() -> list[str]:

@@ -34,6 +34,8 @@ from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import load_script
 
 _SETTLED, _AMONG = "--settled", "--among"
+#: The threads of a peer are watched for so long, in so many runs at most.
+_WATCHED_S, _MOST_WATCHED = 0.02, 10
 
 
 class Judge:
@@ -110,6 +112,15 @@ def _why_not(reason: str | Callable[[Mapping[str, str]], str | None] | None, poi
     return reason(point) if callable(reason) else reason
 
 
+def _run_watched(run: Callable[[], object]) -> None:
+    """As many runs as it takes to see which threads work: as native/worker/worker_main.cpp."""
+    begin = time.perf_counter()
+    for _ in range(_MOST_WATCHED):
+        run()
+        if time.perf_counter() - begin >= _WATCHED_S:
+            return
+
+
 def main(words: list[str]) -> int:
     """Run the contender; exit code 1 where it is not available or its result is wrong."""
     file = Path(words[0])
@@ -144,7 +155,7 @@ def main(words: list[str]) -> int:
         metrics = {}
         if places := places_asked(os.environ.get(BIND, "")):
             watch = Watch()
-            peer.run(state)
+            _run_watched(lambda: peer.run(state))
             metrics["bound"] = watch.bind(places)
         peer.run(state)
         times = []

@@ -17,7 +17,7 @@ void Driver::find(Call& call, const char* name) const {
     call = reinterpret_cast<Call>(symbol);
 }
 
-Driver::Driver(void* library) : library_(library) {
+Driver::Driver(void* library, Use use) : library_(library) {
     int (*init)(unsigned) = nullptr;
     int (*count_of)(int*) = nullptr;
     int (*device_of)(int*, int) = nullptr;
@@ -41,11 +41,14 @@ Driver::Driver(void* library) : library_(library) {
         throw std::runtime_error("CUDA finds no device");
     }
     must(device_of(&device_, 0), "cuDeviceGet");
-    must(create(&context_, 0, device_), "cuCtxCreate");
+    if (use == Use::kCopy) {
+        must(create(&context_, 0, device_), "cuCtxCreate");
+    }
 }
 
 Driver::~Driver() {
-    if (auto* destroy = reinterpret_cast<int (*)(void*)>(dlsym(library_, "cuCtxDestroy_v2")); destroy != nullptr) {
+    auto* destroy = reinterpret_cast<int (*)(void*)>(dlsym(library_, "cuCtxDestroy_v2"));
+    if (context_ != nullptr && destroy != nullptr) {
         destroy(context_);
     }
 }

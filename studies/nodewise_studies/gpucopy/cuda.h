@@ -12,10 +12,13 @@ namespace gpucopy {
 // Of cuda.h: CUdeviceptr, CUresult; contexts and events are pointers.
 using Address = unsigned long long;
 
+// What a driver is asked for: only about the device, or for memory and copies, which take a context of the device.
+enum class Use { kAsk, kCopy };
+
 class Driver {
   public:
     // `library` is libcuda.so.1, opened. Throws std::runtime_error with what it says, where there is no device.
-    explicit Driver(void* library);
+    explicit Driver(void* library, Use use = Use::kCopy);
     ~Driver();
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;

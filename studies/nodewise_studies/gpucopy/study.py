@@ -35,7 +35,9 @@ STUDY = Study(
         {"size": "65", "total": "65000", "direction": "to-host"},
     ),
     reference=reference,
-    libraries={"cuda": Library(("libcuda.so.1",), "it comes with NVIDIA's driver (Debian: nvidia-driver)")},
+    libraries={
+        "cuda": Library(("libcuda.so.1",), "it comes with NVIDIA's driver (Debian: nvidia-driver)", dispatches=False)
+    },
     published=(
         Published("", "chunk from which remote memory access is saturated", "64 KB", "a host to its coprocessor over PCIe"),
         Published("", "the same, the other way", "2 MB", "a coprocessor to its host over PCIe"),

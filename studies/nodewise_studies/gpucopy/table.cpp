@@ -92,7 +92,7 @@ int host(nw_run* run) {
 // As long as the slot's link takes for the bytes alone.
 int slot(nw_run* run) {
     try {
-        const Driver driver(run->library);
+        const Driver driver(run->library, gpucopy::Use::kAsk);
         const double rate = gpucopy::slot_rate("", driver.bus());
         if (rate <= 0) {
             return nw_fail(run, "sysfs does not tell the link of %s", driver.bus().c_str());

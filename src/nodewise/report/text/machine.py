@@ -60,12 +60,13 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
 
 
 def _devices(machine: Machine) -> list[str]:
-    """`gpu: gpu0 near 0-15, gpu1 near 16-31`, a line for each kind; what is as near to every processor is only named."""
+    """`gpu: gpu0 (NVIDIA H200) near 0-15`, a line for each kind; what is as near to every processor is only named."""
     every = set(machine.pus)
     by_kind: dict[str, list[str]] = {}
     for device in machine.devices:
         near = "" if every <= set(device.pus) else f" near {format_processors(device.pus)}"
-        by_kind.setdefault(device.kind, []).append(device.name + near)
+        model = f" ({device.model})" if device.model and device.kind == "gpu" else ""
+        by_kind.setdefault(device.kind, []).append(device.name + model + near)
     return [f"{kind}: {', '.join(names)}" for kind, names in by_kind.items()]
 
 

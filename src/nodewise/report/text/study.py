@@ -50,7 +50,11 @@ def _cells(result: StudyVerdict, row: StudyRow) -> list[str]:
 def _one(result: StudyVerdict, width: int) -> str:
     # next to the names there is no room
     absent = [f"{row.contender}: not run: {row.not_run}" for row in result.rows if row.seconds is None]
-    settings = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
+    alike: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.how and row.seconds is not None:
+            alike.setdefault(row.how, []).append(row.contender)
+    settings = [f"{', '.join(names)}: {how}" for how, names in alike.items()]
     conditions = [f"condition: {condition}" for condition in result.conditions]
     head = f"{result.study}: {result.where}"
     return "\n".join(
