@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the system says of itself, read from made trees of /proc and /sys."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nodewise.machine.cgroups import read_limits, read_throttling
-from nodewise.machine.state import read_hypervisor, read_processor, read_state
+from nodewise.machine.model import Device
+from nodewise.machine.state import named_by_driver, read_hypervisor, read_processor, read_state
 
 GIB = 2**30
 
@@ -170,3 +172,14 @@ def test_time_that_quotas_held_back_is_in_seconds_in_both_versions(tmp_path: Pat
     assert read_throttling(tree(tmp_path / "2", two)) == pytest.approx(3.0)
     assert read_throttling(tree(tmp_path / "1", one)) == pytest.approx(2.5)
     assert read_throttling(tree(tmp_path / "0", V2)) is None
+
+
+def test_a_gpu_has_the_model_that_its_driver_gives_it(tmp_path: Path) -> None:
+    told = tmp_path / "proc/driver/nvidia/gpus/0000:00:06.0/information"
+    told.parent.mkdir(parents=True)
+    told.write_text("Model: \t\t NVIDIA H200\nIRQ:   \t\t 41\n")
+    gpu = Device("gpu0", "gpu", (0, 1), "0000:00:06.0", "10de 2335")
+    assert named_by_driver(tmp_path, gpu) == replace(gpu, model="NVIDIA H200")
+    # another one, one that is on no bus, and one of another kind stay as they are
+    for other in (replace(gpu, bus="0000:00:07.0"), replace(gpu, bus=""), replace(gpu, kind="network")):
+        assert named_by_driver(tmp_path, other) == other

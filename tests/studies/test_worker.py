@@ -380,6 +380,7 @@ def test_a_row_says_which_library_it_is_by_and_how(tmp_path: Path) -> None:
     )
     assert how_it_runs(library, link, "AMD") == "libthing.so.2.0.31, CORE=new, held back"
     assert how_it_runs(replace(library, env={}), link, "Intel") == "libthing.so.2.0.31, as it dispatches by itself"
+    assert how_it_runs(replace(library, env={}, dispatches=False), link, "Intel") == "libthing.so.2.0.31"
     # of a package the version is the package's
     packed = replace(library, install="pip install numpy", env={})
     inside = Path(np.__file__)

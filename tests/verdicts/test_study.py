@@ -17,7 +17,7 @@ from nodewise.studies.discovery import find_study
 from nodewise.studies.machine_limits import MachineLimit
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.series import Series
-from nodewise.verdicts.study import StudyRow, StudyVerdict, furthest_ahead, ratio_text, study_verdict
+from nodewise.verdicts.study import StudyRow, StudyVerdict, fewest_blocks, furthest_ahead, ratio_text, study_verdict
 from tests.report.stored import BLOCKS, ITEMS, judged, series, study_result
 from tests.verdicts.cases import hold
 
@@ -53,6 +53,16 @@ def test_few_blocks_claim_nothing_however_far_apart(blocks: int) -> None:
     pair = _pair(_rows(_series({"mine": 0.001, "peer": 0.1}, blocks, 0.001), blocks)["mine"])
     assert (pair.verdict, pair.low, pair.high) == ("undecided", None, None)
     assert "too few" in pair.reason
+
+
+@pytest.mark.parametrize("names", [("mine", "other"), ("a", "b", "c", "d", "peer0", "peer1", "peer2"), ("a", "peer")])
+def test_so_many_blocks_as_are_the_fewest_decide_where_all_point_one_way(names: tuple[str, ...]) -> None:
+    times = {name: 0.01 * 3**i for i, name in enumerate(names)}
+    fewest = fewest_blocks(_series(times, 1, 0.001), IS)
+    for blocks, decided in ((fewest, True), (fewest - 1, False)):
+        rows = _rows(_series(times, blocks, 0.001), blocks)
+        pairs = [p for row in rows.values() for p in (row.against_peer, row.against_plain) if p is not None]
+        assert all(pair.low is not None for pair in pairs) is (decided or not pairs), blocks
 
 
 def test_a_busy_machine_claims_nothing_unless_that_is_accepted() -> None:

@@ -60,7 +60,7 @@ int check(nw_run* run) {
 
 void work(const nw_run* run, nw_work* out) {
     const Task task = task_of(run);
-    out->items = static_cast<double>(task.count);
+    out->items = static_cast<double>(task.bytes());
     out->bytes_read = static_cast<double>(task.bytes());
 }
 

@@ -25,8 +25,8 @@ STUDY = Study(
     threads=1,
     default_variant="host",
     plain_variant="host",
-    rate_unit="M chunks/s",
-    rate_scale=1e-6,
+    rate_unit="GB/s",
+    rate_scale=1e-9,
     test_points=(
         {"size": "1", "total": "3"},
         {"size": "63", "total": "6300"},

@@ -2,10 +2,11 @@
 """The drawing of a machine in a terminal, and as SVG."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
-from nodewise.machine.model import Machine
+from nodewise.machine.model import Device, Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.placement import Placement
 from nodewise.report.drawings.machine import machine_svg
@@ -37,6 +38,19 @@ def test_each_numa_node_says_which_processors_it_is_near() -> None:
     assert max(map(len, split)) <= 80
     # the one of a socket is near to all that stands in its box
     assert " near " not in machine_text(load_machine("synthetic:pack:2 numa:1 core:4 pu:1"))
+
+
+def test_a_gpu_is_named_by_its_model_where_that_is_known() -> None:
+    machine = load_machine("synthetic:pack:2 core:2 pu:1")
+    near = (0, 1)
+    devices = (
+        Device("gpu0", "gpu", near, "0000:3b:00.0", "NVIDIA H200"),
+        Device("gpu1", "gpu", machine.pus),
+        Device("ib0", "network", near, "", "7"),
+    )
+    lines = machine_text(replace(machine, devices=devices)).splitlines()
+    assert "gpu: gpu0 (NVIDIA H200) near 0-1, gpu1" in lines
+    assert "network: ib0 near 0-1" in lines
 
 
 def test_threads_are_shown_on_their_processors() -> None:
