@@ -66,7 +66,7 @@ def test_they_are_written_and_read_back(machine: Machine) -> None:
 
 def test_a_machine_says_what_is_near_what(machine: Machine) -> None:
     text = machine_text(machine)
-    assert "gpu: gpu0 near 0-7, gpu1 near 8-15" in text
+    assert "gpu: gpu0 (Accelerator) near 0-7, gpu1 (Accelerator) near 8-15" in text
     assert "block: nvme0n1 near 8-15" in text
 
 
