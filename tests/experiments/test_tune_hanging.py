@@ -2,13 +2,14 @@
 """A tune of which some settings hang or crash: these are no answer, never confirmed, and are named."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nodewise.base.errors import ProgramError
+from nodewise.experiments.ablate import Ablate
 from nodewise.experiments.tune import Tuner, tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
@@ -145,7 +146,9 @@ def test_one_that_hangs_only_when_it_is_confirmed_is_given_up_and_said(tmp_path:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_one_that_hangs_now_and_then_while_axes_are_put_back_is_given_up(tmp_path: Path, seed: int) -> None:
+def test_one_that_hangs_now_and_then_while_axes_are_put_back_is_given_up(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # two axes that gain together: once the gain is decided, the setting is run beside itself with one of them put back
     class Late(Program):
         decided = 0
@@ -154,17 +157,19 @@ def test_one_that_hangs_now_and_then_while_axes_are_put_back_is_given_up(tmp_pat
             both = "M" in setting.env and "N" in setting.env
             return (HANGS if self.decided else 0.5) if both else 1.0
 
-    class Watched(Tuner):
-        def _ablate(self, *words: Any) -> bool:
-            launcher.decided += 1
-            return super()._ablate(*words)
+    put_back = Ablate.run
 
+    def watched(self: Ablate, candidate: Setting, arms: Mapping[str, Setting]) -> bool:
+        launcher.decided += 1
+        return put_back(self, candidate, arms)
+
+    monkeypatch.setattr(Ablate, "run", watched)
     launcher = Late({}, seed)
     wanted = Wanted(variables={"M": ("m",), "N": ("n",)})
     question = Question(
         ("./app",), machine(4, 1), ("M", "N"), tmp_path / "x", Budget(None, 80), environment={}, wanted=wanted
     )
-    result = Watched(question, launcher, clock=launcher.clock).run()
+    result = Tuner(question, launcher, clock=launcher.clock).run()
     assert launcher.decided == 1 and result.verdict != "faster" and result.best.env == {}
     assert any("was cut off in" in note for note in result.notes)
 

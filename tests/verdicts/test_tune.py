@@ -66,7 +66,7 @@ def test_an_axis_that_adds_nothing_is_named(tmp_path: Path, without_b: float, sh
     assert verdict.verdict == "faster"
     assert verdict.axes["b"] == pytest.approx(share, abs=0.01)
     assert verdict.axes["a"] == pytest.approx(1 - share, abs=0.01)
-    said = "b made no difference beyond 0.06%; the line may do without it"
+    said = "b made no difference beyond 0.07%; the line may do without it"
     assert (_of_axes(verdict), verdict.unseparated) == ([] if share else [said], ())
 
 

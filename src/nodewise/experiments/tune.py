@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import random
 import time
@@ -13,6 +14,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.experiments.ablate import Ablate
 from nodewise.experiments.blocks import Arm, Blocks
 from nodewise.experiments.confirmation import (
     FAILED,
@@ -44,6 +46,7 @@ from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.records.sample_lines import Plan
 from nodewise.runner.launcher import Launcher
+from nodewise.runner.sample import Sample
 from nodewise.runner.setting import BASELINE, Setting
 from nodewise.search.grid import GridSearch
 from nodewise.search.guided import GuidedSearch
@@ -55,7 +58,7 @@ from nodewise.tuning.outline import Outline
 from nodewise.tuning.prior import Recall, nothing_recalled, priors_of
 from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
-from nodewise.verdicts.ablation import REDUCE, ablation_blocks
+from nodewise.verdicts.ablation import REDUCE
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.never_ended import MOST_CUT
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
@@ -448,7 +451,8 @@ class Tuner:
                 if self._is_overtaken(candidate, point, expected, alpha):
                     return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
         won = judged.word is Word.FASTER
-        if won and arms and not self._ablate(candidate, point, arms, pair / 2):
+        fails = functools.partial(self._fails, candidate, point)
+        if won and not Ablate(self._runs, self._meter, pair / 2, self._question.within, fails).run(candidate, arms):
             return Compared(FAILED, looked=True)
         return Compared(stopped, won, looked=True)
 
@@ -459,25 +463,14 @@ class Tuner:
         other, little = self._best(self._start(candidate)), self._reserve.disappoints(point, expected)
         return other is not None and self._reserve.is_surely_faster(other, point, little)
 
-    def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
-        """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes,
-        of several one more as a block with unequal predecessors counts for nothing; of as many axes as that is for. False where the candidate failed.
-        """
-        blocks = ablation_blocks(len(arms))
-        most = self._meter.affordable(cost) // blocks - 1
-        for _ in range(blocks + (len(arms) > 1) if most > 0 else 0):
-            some = [candidate, *list(arms.values())[:most]]
-            if self._meter.affordable(cost) < len(some):
-                break
-            samples = self._runs.block(some, CONFIRM, self._runs.patience_s(), searching=False).samples
-            self._cut.update(key for key, sample in samples.items() if sample.cut_off)
-            mine = samples.get(candidate.key)
-            if mine is None or mine.ok:
-                continue
-            self._search.tell({point: self._runs.outcome(mine)})
-            if self._cut[candidate.key] >= MOST_CUT or self._search.failed(point):
-                return False
-        return True
+    def _fails(self, candidate: Setting, point: Point, samples: Mapping[str, Sample]) -> bool:
+        """Whether after these runs of a block the candidate counts as one that fails."""
+        self._cut.update(key for key, sample in samples.items() if sample.cut_off)
+        mine = samples.get(candidate.key)
+        if mine is None or mine.ok:
+            return False
+        self._search.tell({point: self._runs.outcome(mine)})
+        return self._cut[candidate.key] >= MOST_CUT or self._search.failed(point)
 
 
 def tune(

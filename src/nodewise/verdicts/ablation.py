@@ -7,7 +7,7 @@ Nothing is said of an axis without an interval, and the intervals of all axes ho
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nodewise.base.units import format_percent
@@ -25,6 +25,18 @@ _ALPHA = 0.05
 def ablation_blocks(axes: int) -> int:
     """In how many blocks so many axes have to be put back, each for itself, before there are intervals."""
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ALPHA / axes)))
+
+
+def first_blocks(axes: int) -> int:
+    """So many blocks come first: of several axes one more, as a block with unequal predecessors counts for nothing."""
+    return ablation_blocks(axes) + (axes > 1)
+
+
+def level_of(axes: int, blocks: int) -> float:
+    """At which level an axis of so many is judged after so many blocks. They are looked at once, or where that leaves an axis
+    open and there are more runs a second time: each look has half of the error then.
+    """
+    return 1 - _ALPHA / max(1, axes) / (2 if blocks > first_blocks(axes) else 1)
 
 
 @dataclass(frozen=True)
@@ -73,14 +85,18 @@ class Ablations:
         unseparated = self.unseparated
         if not unseparated:
             return found
-        runs = max(map(self._more_runs, unseparated)) * (1 + len(unseparated))
+        runs = self.more_blocks(unseparated) * (1 + len(unseparated))
         named = ", ".join(unseparated)
         what = "it adds" if len(unseparated) == 1 else "each of them adds"
         enough = f"about {runs} more would" if runs <= MOST_MORE else f"more than {MOST_MORE} more would have to"
         return [*found, f"{named} could not be distinguished: the runs do not say whether {what} to the gain; {enough}"]
 
-    def _more_runs(self, axis: str) -> int:
-        """In how many more blocks the effect of an axis would probably be distinguished from none: intervals narrow with the root of their number."""
+    def more_blocks(self, axes: Iterable[str]) -> int:
+        """In how many more blocks the effects of all these axes would probably be distinguished from none."""
+        return max(map(self._more_blocks, axes))
+
+    def _more_blocks(self, axis: str) -> int:
+        """The same of one axis: intervals narrow with the root of the number of blocks."""
         ratio = self.ratios[axis]
         fewest = ablation_blocks(len(self.ratios))
         if ratio is None or not ratio.has_interval:
@@ -96,13 +112,15 @@ def ablations_of(experiment: Experiment, candidate: str, within: float, accept_d
     if plan is None:
         return Ablations({}, within)
     found: dict[str, Ratio | None] = dict.fromkeys(plan.axes)
-    level = 1 - _ALPHA / max(1, len(found), len(plan.ablations))
+    axes = max(len(found), len(plan.ablations))
     for axis, key in plan.ablations.items():
         one: list[float] = []
         other: list[float] = []
         for phase in (REDUCE, AFTER):
-            without, itself = pair_up(experiment, key, candidate, phase).deciding(accept_disturbed)
+            pairs = pair_up(experiment, key, candidate, phase)
+            without, itself = pairs.deciding(accept_disturbed)
             one += without
             other += itself
-        found[axis] = ratio_interval(one, other, level) if one else None
+        # those of the last phase, which alone goes on
+        found[axis] = ratio_interval(one, other, level_of(axes, len(pairs.blocks))) if one else None
     return Ablations(found, within)
