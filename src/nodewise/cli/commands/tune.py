@@ -65,7 +65,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--max-runs",
     type=click.IntRange(1),
     metavar="N",
-    help="At most N runs of the program, of all settings together.",
+    help="At most N runs of the program, of all settings together, and no fewer than 15.",
     group=MEASUREMENT,
 )
 @option(
