@@ -144,8 +144,8 @@ int Binder::bind() {
     own.erase(std::remove_if(own.begin() + 1, own.end(), [&](pid_t thread) { return ran_.count(thread) == 0; }),
               own.end());
     own_pool_ = own.size() > 1 && std::all_of(working.begin(), working.end(), [&](pid_t thread) {
-        return std::find(own.begin(), own.end(), thread) != own.end();
-    });
+                    return std::find(own.begin(), own.end(), thread) != own.end();
+                });
     const std::vector<pid_t>& held = own_pool_ ? own : working;
     for (std::size_t i = 0; i < held.size(); ++i) {
         if (!hold(held[i], places_[i])) {
