@@ -412,3 +412,15 @@ def test_of_a_block_that_is_not_whole_the_runs_are_kept(tmp_path: Path, after: i
         assert (tmp_path / "x/samples.jsonl").read_text().count('"type": "sample"') == after
         result = run_study(replace(question, resume=True), Given())  # type: ignore[arg-type]
         assert all(len(row.times) >= 6 for row in result.rows)
+
+
+def test_a_quick_study_makes_as_many_blocks_as_all_its_ratios_need() -> None:
+    asked = StudyQuestion(IS, {"class": "S"}, threads=1, quick=True)
+    result = run_study(asked, Given())  # type: ignore[arg-type]
+    made = len(rows_of(result)["narrow"].times)
+    # four contenders against one peer and one plain variant: 2 / 2^n is to be at most 5% / 8, with a quarter to spare
+    assert made == 12
+    assert all(pair.low is not None for row in result.rows for pair in (row.against_peer, row.against_plain) if pair)
+    # no more than were asked for, and fewer than a study that may take its time
+    assert len(rows_of(run_study(replace(asked, blocks=7), Given()))["narrow"].times) == 7  # type: ignore[arg-type]
+    assert len(rows_of(run_study(replace(asked, quick=False), Given()))["narrow"].times) > made  # type: ignore[arg-type]
