@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which instruction sets Highway can choose between, and the choice of one: linked into each study that uses it.
+#include "simd/targets.h"
+//
 #include <hwy/highway.h>
 
 #include <cstdint>

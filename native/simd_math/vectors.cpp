@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "simd/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd_math/vectors.cpp"
 #include "hwy/foreach_target.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same by Highway, for any processor: a tile of three vectors by four columns, which fits 16 registers. Tiles at
 // C's edges are computed in full, by packed zeros, and stored element by element.
+#include "simd/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "best_simd.cpp"
 #include <hwy/foreach_target.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many buffers at once: lane i of each vector is buffer i's word.
 // vectors whose size is known when this is compiled: arrays of them stay in registers
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "simd/fixed_width.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lanes.cpp"
 #include "hwy/foreach_target.h"

@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "boxes.h"
-#include "fixed_width.h"
+#include "simd/fixed_width.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "boxes.cpp"

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fixed_width.h"
+#include "simd/fixed_width.h"
 #include "study.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "simd/targets.h"
 #include "study.h"
 #include "trials.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XOR and products in GF(2^8) by vectors: called pair by pair, or once on arrays of pointers.
 // vectors whose size is known when this is compiled: arrays of them stay in registers
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "simd/fixed_width.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd.cpp"
 #include "hwy/foreach_target.h"

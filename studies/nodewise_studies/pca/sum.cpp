@@ -2,7 +2,7 @@
 // Sums of products of columns: some rows at a time are moved close to 0 into the nearest caches, and a rectangle of
 // sums is held in registers over all of them. While these are worked on, the next rows are fetched. rectangles of
 // registers cannot be had where the vectors have no fixed size
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "simd/fixed_width.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sum.cpp"
 #include "hwy/foreach_target.h"

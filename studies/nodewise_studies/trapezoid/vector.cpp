@@ -2,6 +2,7 @@
 // The vectorised sums on each instruction set that Highway knows; what is left over goes one by one.
 #include <cstdint>
 
+#include "simd/targets.h"
 #include "study.h"
 
 #undef HWY_TARGET_INCLUDE

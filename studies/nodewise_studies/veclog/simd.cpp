@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "hwy/cache_control.h"
+#include "simd/targets.h"
 #include "study.h"
 
 #undef HWY_TARGET_INCLUDE

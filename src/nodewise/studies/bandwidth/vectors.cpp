@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The variants with the widest vectors here. Each thread passes over its own part again and again, waiting for nobody.
+#include "simd/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vectors.cpp"
 #include <omp.h>

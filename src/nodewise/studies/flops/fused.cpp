@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The peak: so many vectors of chains in registers that a new multiply-add can begin whenever a unit is free, while the
 // older ones are still under way. Two units with a latency of 4 cycles need 8, four need 16.
+#include "simd/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "fused.cpp"
 #include <omp.h>
