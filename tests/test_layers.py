@@ -161,7 +161,9 @@ def test_a_study_sees_what_is_for_studies_and_no_other_study() -> None:
         for path in own.rglob("*"):
             if path.suffix in (".cpp", ".h"):
                 for included in re.findall(r'#include "([^"]+)"', path.read_text()):
-                    shared = included == "transport/transport.h" or included.startswith(("abi/", "hwy/", "simd/", "simd_math/"))
+                    shared = included == "transport/transport.h" or included.startswith(
+                        ("abi/", "hwy/", "simd/", "simd_math/")
+                    )
                     file = (path.parent / included).resolve()
                     assert shared or (file.exists() and file.is_relative_to(own)), f"{path}: {included}"
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import nodewise
@@ -59,6 +60,8 @@ def test_how_to_go_on_is_said_in_python(tmp_path: Path) -> None:
         (lambda: nodewise.place(ranks=10**5000), "ranks: a whole number of"),
         (lambda: nodewise.run("true", allow=[10**5000]), "allow[0]: a whole number of"),
         (lambda: nodewise.tune("true", seed=-1), "seed -1 is below zero"),
+        (lambda: nodewise.machine(self=1), "nodewise.machine has no keyword 'self'"),  # type: ignore[misc]
+        (lambda: nodewise.place("compact", ranks=numpy.timedelta64(1, "s")), "ranks: "),  # type: ignore[arg-type]
         (lambda: nodewise.compare("true", "true", seed=-1), "seed -1 is below zero"),
         (lambda: nodewise.scale("true", over="threads", counts=[1, 2], seed=-1), "seed -1 is below zero"),
     ],
@@ -75,5 +78,5 @@ def test_messages_can_be_printed_and_read() -> None:
     for stray in ("\udcff", "a\x1b[2J\udc80"):
         text = str(_refused(lambda stray=stray: nodewise.run("true", cwd=stray)))
         assert text.encode() and "\x1b" not in text and "\\x" in text
-    long = _refused(lambda: nodewise.tune("true", allow="a" * 10**5))
+    long = _refused(lambda: nodewise.tune("true", axes=["a" * 10**5]))
     assert len(long.what) < 2000 and " … " in long.what and len(str(long)) < 4000

@@ -142,7 +142,7 @@ HOW: dict[str, Any] = {
             {
                 **HOW,
                 **{"parameters": {"n": [1, 2]}, "prepare": ["x {n}"], "conclude": ["y", "z"], "setup": "-s", "cleanup": "c"},
-                **{"runs": 4, "warmup": 2, "threshold": 0.125, "accept_codes": (3, 1), "seed": 9, "same_output": "sum: (.*)"},
+                **{"runs": 12, "warmup": 2, "threshold": 0.125, "accept_codes": (3, 1), "seed": 9, "same_output": "sum: (.*)"},
             },
         ),
         ("compare", ("a", "b"), {"ignore_failure": True, "max_runs": 9, "shell": "bash --norc"}),

@@ -170,8 +170,8 @@ def test_a_step_that_fails_late_loses_nothing(nodewise: Command, tmp_path: Path)
 def test_only_what_changes_no_run_may_be_given_anew(nodewise: Command, tmp_path: Path) -> None:
     assert nodewise("compare", "true", "true", "-r", "4", "--out", "x").returncode == 0
     _fails(nodewise("compare", "--resume", "x", "--within", "2%"), "--within")
-    assert nodewise("compare", "--resume", "x", "--fail-if-slower", "500%", "--max-runs", "6").returncode == 0
-    assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] == 6
+    assert nodewise("compare", "--resume", "x", "--fail-if-slower", "500%", "--max-runs", "8").returncode == 0
+    assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] == 8
 
 
 def test_a_baseline_of_too_few_runs_is_refused_before_anything_runs(nodewise: Command, tmp_path: Path) -> None:
@@ -181,6 +181,16 @@ def test_a_baseline_of_too_few_runs_is_refused_before_anything_runs(nodewise: Co
     _fails(nodewise("compare", *counting, "--baseline", "then5"), "the baseline has 5 runs of true", "takes 6 or more")
     assert not (tmp_path / "ran").exists()
     assert nodewise("compare", *counting, "--baseline", "then6").returncode == 0
+
+
+@pytest.mark.parametrize(("words", "runs"), [(("true", "true"), 7), (("true", "true", "true", "true"), 10)])
+def test_a_gate_that_could_not_close_is_refused(nodewise: Command, words: tuple[str, ...], runs: int) -> None:
+    """With fewer runs there is no interval, however much slower one is."""
+    for option in ("--runs", "--max-runs"):
+        gate = ("compare", "--fail-if-slower", "3%", option)
+        _fails(nodewise(*gate, str(runs - 1), *words), "--fail-if-slower could not fail", f"{option} {runs} or more")
+    slow = [f"sleep 0.0{9 if n else 1}" for n in range(len(words))]
+    assert nodewise("compare", "--fail-if-slower", "3%", "-r", str(runs), "--accept-disturbed", *slow).returncode == 1
 
 
 def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tmp_path: Path) -> None:

@@ -224,7 +224,8 @@ def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise
         (("run", "nup"), "has no command 'nup'; did you mean nap?"),
         (("list", "--tag", "quik"), "has the tag 'quik'; did you mean quick?"),
         (("list", "--baseline", "x"), "would do nothing"),
-        (("run", "--baseline", "nowhere"), "holds none of these commands"),
+        (("run", "--baseline", "nowhere"), "no such directory: nowhere"),
+        (("run", "--baseline", "."), "holds none of these commands"),
         (("run", "--any-machine"), "--any-machine would do nothing"),
         (
             ("run", "--fail-if-slower", "3%"),

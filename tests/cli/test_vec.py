@@ -367,6 +367,7 @@ def test_a_compiler_that_is_missing_is_a_line(nodewise: Command, source: Path, m
         ("notes.txt", (), "no C, C++ or Fortran file"),
         ("good.c", ("--compiler", "nonexistent"), "no compiler that is known"),
         ("good.c", ("--lines", "9-3"), "no span of lines"),
+        ("good.c", ("--lines", "1000-1002"), "no loop begins on lines 1000-1002"),
         ("good.c", ("--function", "nothing"), "no loop in a function"),
         ("good.c", ("--causes", "gone.toml"), "cannot read gone.toml"),
         ("good.c", ("--causes", "wrong.toml"), "a [[cause]] is wrong"),

@@ -233,3 +233,24 @@ def test_a_program_is_ended_after_its_time_and_what_was_seen_is_reported(tmp_pat
     assert "sh was ended after 300 ms" in done.stderr and "process " in done.stderr
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
     assert where("--timeout", "20s", "--", "sh", "-c", "exit 3").returncode == 3
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_what_outlives_the_program_goes_on_and_is_named(tmp_path: Path, count: int) -> None:
+    """As `time` and `perf stat` have it; `run` ends it."""
+    line = "for i in $(seq 0 COUNT); do [ $i = 0 ] || { setsid sleep 37.25 & echo $! >> pids; }; done; sleep 0.2"
+    done = subprocess.run(
+        [sys.executable, "-m", "nodewise", "where", "--", "sh", "-c", line.replace("COUNT", str(count))],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()] if count else []
+    try:
+        notes = [x for x in done.stderr.splitlines() if "outlived" in x]
+        assert len(notes) == (count > 0) and all(Path(f"/proc/{pid}").exists() for pid in pids)
+        if count == 1:
+            assert notes == [f"note: sleep (process {pids[0]}) outlived the program and goes on"]
+        elif count:
+            assert notes[0].endswith("and 2 more outlived the program and go on") and notes[0].count("sleep") == 3
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)

@@ -44,3 +44,12 @@ def test_names_of_a_whole_question_stand_in_one_line() -> None:
         "how": {"metrics": {"q\\x0ar": "p"}, "other": "s\nt"},
     }
     assert named_in_one_line({}) == {} and named_in_one_line({"how": None}) == {"how": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("threshold", -1), ("threshold", "x"), ("timeout_s", []), ("timeout_s", 0)]
+)
+def test_what_no_command_asks_for_is_damage(name: str, value: Any) -> None:
+    assert check_question({**compare_question(), "timeout_s": 3.5, "threshold": 0.0})
+    with pytest.raises(ShapeError, match=name):
+        check_question({**compare_question(), name: value})

@@ -161,7 +161,16 @@ def test_proofs_from_lines_as_a_machine_of_two_nodes_prints_them(text, kernels, 
 
 
 def test_nothing_seen_proves_nothing():
-    assert not prove_memory(MemoryPolicy("local"), []).agrees
+    proof = prove_memory(MemoryPolicy("local"), [])
+    assert proof.agrees is None and "not known" in proof.words
+
+
+def test_pages_that_are_there_by_another_rule_are_said_to_be_there():
+    machine = load_machine("synthetic:numa:2 core:1 pu:1")
+    for text, share in (("bind:1", "; 75% of 2.344 MiB is there all the same"), ("local", "")):
+        proof = prove_memory(read_memory(machine, text), read_numa_maps(TWO_NODES.format("default", 150, 450)))
+        assert proof.agrees is False
+        assert proof.words.startswith(f"no memory has the policy {text}: the kernel calls it default{share} (node 0: ")
 
 
 def test_the_memory_axis_is_there_where_memory_differs():
@@ -209,5 +218,5 @@ def test_place_runs_a_program_under_a_policy():
         [sys.executable, "-m", "nodewise", "where", "--memory", f"bind:{NODES[0]}", "--", "sleep", "0.2"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "memory is NOT where" in done.stderr or "Nothing ran long enough" in done.stderr
+    assert "no memory has the policy" in done.stderr or "Nothing ran long enough" in done.stderr
     assert Path("/proc/self/numa_maps").read_text()

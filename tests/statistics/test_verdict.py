@@ -43,7 +43,7 @@ def test_at_the_end_a_wide_interval_still_says_nothing() -> None:
         (Ratio(1.00123, 0.99912, 1.00312, 20), "1.001× (0.999–1.003)"),
         (Ratio(1.0251, 1.0041, 1.0432, 20), "1.025× (1.004–1.043)"),
         (Ratio(153.2, 150.1, 156.9, 20), "153× (150–157)"),
-        (Ratio(1.3, 0.0, math.inf, 3), "1.3× (too few runs for an interval)"),
+        (Ratio(1.3, 0.0, math.inf, 3), "1.30× (too few runs for an interval)"),
     ],
 )
 def test_a_ratio_is_written_with_the_digits_that_its_interval_supports(ratio: Ratio, text: str) -> None:
@@ -104,8 +104,8 @@ def test_what_lies_on_an_edge_is_not_beyond_it(
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [
-        (Ratio(1.3, 0.0, 2.0, 3), "1.3× (too few runs for an interval)"),
-        (Ratio(1.3, 1.0, math.inf, 3), "1.3× (too few runs for an interval)"),
+        (Ratio(1.3, 0.0, 2.0, 3), "1.30× (too few runs for an interval)"),
+        (Ratio(1.3, 1.0, math.inf, 3), "1.30× (too few runs for an interval)"),
         (Ratio(2.0, 2.0, 2.0, 20), "2.00× (2.00–2.00)"),
         (Ratio(5.0, 2.0, 9.0, 20), "5.00× (2.00–9.00)"),
         (Ratio(1.5, 1.499999, 1.500001, 20), "1.5000× (1.5000–1.5000)"),

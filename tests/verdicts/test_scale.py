@@ -244,3 +244,20 @@ def test_an_error_of_another_phase_is_no_error_of_a_number(tmp_path: Path) -> No
         setting = Setting(("a",), values={"threads": 16})
         writer.add(Record(setting.key, "warm-up", 99, 0, Sample(1.0, 1.0, 0.0, error="cold start")), setting)
     assert "cold start" not in repr(judge_scale(read_experiment(tmp_path / "y"), "runs"))
+
+
+def test_what_gets_slower_is_said_to_with_the_digits_that_it_needs(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", lambda n: 1.0 if n == 1 else 200.0, counts=(1, 2)))
+    assert re.fullmatch(r"slower with more: 0\.0050× with 2 threads, 0\.25% efficient", found.headline)
+    # among others that are no slower it is not said
+    assert "slower with" not in judge_scale(scaled(tmp_path / "y", lambda n: 1.0, counts=(1, 2))).headline
+
+
+def test_disturbed_blocks_that_count_are_said(tmp_path: Path) -> None:
+    def change(count: int, block: int) -> Mapping[str, Any]:
+        return {"marks": (BUSY,)} if block < 3 and count == 2 else {}
+
+    for accepting, warned in ((True, 1), (False, 0)):
+        asked = scaled(tmp_path / str(accepting), change=change, accept_disturbed=accepting)
+        said = [w for w in judge_scale(asked).warnings if w == "disturbed runs accepted: 3 of 10 blocks"]
+        assert len(said) == warned

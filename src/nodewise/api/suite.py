@@ -68,9 +68,8 @@ def run_suite(
         host = this_host()
         mine = [case for case in cases if case.is_for(host)]
         if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):
-            raise InputError(
-                f"{baseline} holds none of these commands", "name the folder that an earlier `suite run` printed"
-            )
+            what = f"{baseline} holds none of these commands" if baseline.is_dir() else f"no such directory: {baseline}"
+            raise InputError(what, "name the folder that an earlier `suite run` printed")
         built: dict[tuple[str, str], str] = {}
         rows = []
         for case in mine:

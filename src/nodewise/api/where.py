@@ -48,10 +48,7 @@ class Asked:
         agreed = agreement(self.machine, seen, None if self.places is None else [list(rank) for rank in self.places])
         if self.policy is not None:
             proofs = {p.pid: prove_memory(self.policy, p.mappings) for p in seen.working}
-            agreed.findings += [
-                f"process {pid}: memory is {'' if proof.agrees else 'NOT '}where {self.policy} has it: {proof.words}"
-                for pid, proof in proofs.items()
-            ]
+            agreed.findings += [f"process {pid}: {proof.words}" for pid, proof in proofs.items()]
         return agreed
 
 

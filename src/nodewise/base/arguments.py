@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import numbers
@@ -186,7 +187,9 @@ def _plain(value: Any, kind: Any, where: str) -> Any:
             return bool(value)
     elif kind is int:
         if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            return _bounded(operator.index(value), where)
+            with contextlib.suppress(TypeError):
+                # of numpy's durations it is refused
+                return _bounded(operator.index(value), where)
     elif kind is float:
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             return _bounded(value, where) if isinstance(value, int | float) else _number(value, where)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 
 from nodewise.base.errors import InputError
+from nodewise.base.shapes import shown
 
 
 def parse_processors(text: str) -> tuple[int, ...]:
@@ -17,16 +18,16 @@ def parse_processors(text: str) -> tuple[int, ...]:
         match = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?\s*", part)
         if not match and re.search(r"[0-9]{8}", part):
             raise InputError(
-                f"no machine has so many processors: {part!r} in {text!r}", "processors are numbered from 0"
+                f"no machine has so many processors: {shown(part)} in {shown(text)}", "processors are numbered from 0"
             )
         if not match:
             raise InputError(
-                f"not a list of processors: {part!r} in {text!r}",
+                f"not a list of processors: {shown(part)} in {shown(text)}",
                 "write numbers and ranges, such as 0-3,8,10-14:2",
             )
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if last < first or step < 1:
-            raise InputError(f"a range of processors runs upwards: {part!r} in {text!r}")
+            raise InputError(f"a range of processors runs upwards: {shown(part)} in {shown(text)}")
         found.update(range(first, last + 1, step))
     return tuple(sorted(found))
 

@@ -12,13 +12,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nodewise.base.errors import ProgramError
+from nodewise.base.escaping import visible
 
 if TYPE_CHECKING:
     from nodewise.runner.guarded import Guarded
 
+#: How many that outlived a program are named.
+_MOST_NAMED = 3
+
 
 def start_in_foreground(words: Sequence[str]) -> Guarded:
-    """The program, started; what it leaves behind is ended with it. Raises ProgramError where there is none."""
+    """The program, started; what it leaves behind goes on, see `note_left`. Raises ProgramError where there is none."""
     from nodewise.runner.guarded import Guarded
 
     program = shutil.which(words[0])
@@ -28,6 +32,19 @@ def start_in_foreground(words: Sequence[str]) -> Guarded:
         return Guarded(words, program)
     except OSError as problem:
         raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
+
+
+def note_left(child: Guarded) -> None:
+    """Say what outlived a program that has ended, and goes on."""
+    from nodewise.cli.experiments import print_note
+    from nodewise.experiments.progress import Note
+
+    if child.left:
+        first = list(child.left.items())[:_MOST_NAMED]
+        named = ", ".join(f"{visible(name)} (process {pid})" for pid, name in first)
+        more = f" and {len(child.left) - len(first)} more" if len(child.left) > len(first) else ""
+        go = "go" if len(child.left) > 1 else "goes"
+        print_note(Note("note", f"{named}{more} outlived the program and {go} on"))
 
 
 @contextlib.contextmanager

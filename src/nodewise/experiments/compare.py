@@ -112,6 +112,12 @@ class CompareQuestion:
     any_machine: bool = False
 
     @property
+    def deciding(self) -> int:
+        """The fewest blocks from which on there are intervals, of all pairs and against a baseline."""
+        pairs = len(comparisons([c.setting.key for c in self.contenders]))
+        return looks_of(pairs + (len(self.contenders) if self.baseline is not None else 0)).fewest
+
+    @property
     def needed(self) -> int:
         """The fewest blocks after the warm-up that say something: of a command alone one, of a pair what an interval takes."""
         if self.kind == RUN:

@@ -98,7 +98,7 @@ def difference_of(one: tuple[Side, Entry], other: tuple[Side, Entry], within: fl
         shared = [(old, new)] if old[2] == new[2] else []
     if not shared:
         raise InputError(
-            f"{first.asked} and {second.asked} measured nothing that is alike: {_names(before)} there, {_names(after)} here",
+            f"{first.asked} and {second.asked} measured nothing that is alike: {_names(before)} in {first.asked}, {_names(after)} in {second.asked}",
             "name two experiments of one program: nodewise history PROGRAM lists them",
         )
     level = 1 - _TOGETHER / len(shared)

@@ -23,7 +23,7 @@ class _Called(ModuleType):
 
     else:
 
-        def __call__(self, *args, **kwargs):
+        def __call__(self, /, *args, **kwargs):
             """See `nodewise.machine.given.machine`, which says what is wrong with an argument."""
             from nodewise.machine import given
 

@@ -61,7 +61,8 @@ class Experiment:
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
     `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran at the same time. Where it
-    was read with its true values `masks` are what it is written with (None: secrets are masked in it). `changed` names programs that were built anew.
+    was read with its true values `masks` are what it is written with (None: secrets are masked in it). `changed` names programs that were built anew,
+    `next_number` is what the next sample is to be numbered.
     """
 
     path: Path
@@ -76,6 +77,7 @@ class Experiment:
     neighbours: list[Neighbour] = field(default_factory=list)
     masks: Masks | None = None
     changed: list[str] = field(default_factory=list)
+    next_number: int = 0
 
     @property
     def objective(self) -> Objective:
@@ -214,6 +216,7 @@ class Writer:
 
     def _begin(self, question: dict[str, Any] | None, masks: Masks | None) -> None:
         self._known: set[str] = set()
+        self._number = 0
         self._question = {"nodewise_experiment": SCHEMA, **(question or {})}
         self._saved: set[str] = set()
         if question is None:
@@ -232,6 +235,7 @@ class Writer:
             if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
                 self._append("\n")
             self._known = set(self.earlier.settings)
+            self._number = self.earlier.next_number
             self._programs = Programs(self._question, self.earlier.records)
             return
         if os.fstat(self._samples).st_size:
@@ -283,9 +287,11 @@ class Writer:
             lines.append(self._veil.setting(setting))
         if program := self._programs.changed(setting):
             lines.append({"type": "changed", "program": self._veil.masks.masked(program)})
-        lines.append(self._veil.sample(record))
+        # a line that is gone is known by it
+        lines.append({**self._veil.sample(record), "number": self._number})
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
+        self._number += 1
         self.measured = True
 
     def know(self, setting: Setting) -> None:
@@ -469,6 +475,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
         neighbours=lines.neighbours,
         masks=through.masks if isinstance(through, Revealed) else None,
         changed=lines.changed_notes(),
+        next_number=lines.next_number,
     )
     if judged:
         judge_records(experiment)

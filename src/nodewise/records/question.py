@@ -84,13 +84,14 @@ class BlocksQuestion(CommonQuestion):
     same_output: NotRequired[_SameOutput]
     how: NotRequired[Mapping[str, Any]]
     extended: NotRequired[Sequence[_Extended]]
+    timeout_s: NotRequired[Positive | None]
 
 
 class ComparisonQuestion(BlocksQuestion):
     """What those hold that compare commands."""
 
     contenders: Sequence[_Contender]
-    threshold: float | None
+    threshold: NotNegative | None
     warmup: NotRequired[Count]
 
 

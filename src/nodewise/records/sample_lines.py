@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 from nodewise.base.bounded_json import open_regular, parse_json
 from nodewise.base.escaping import one_line, visible
-from nodewise.base.shapes import ShapeError, Within, fit
+from nodewise.base.shapes import Count, ShapeError, Within, fit
 from nodewise.records.columns import Records
 from nodewise.records.secret_file import Through
 from nodewise.runner.setting import Setting, setting_from_json
@@ -78,6 +78,9 @@ class Lines:
         self._changed: dict[str, list[int]] = {}
         self.damaged = 0
         self.whole_bytes = 0
+        #: What the next sample is to be numbered, and how many numbers no sample bears: their lines are gone.
+        self.next_number = 0
+        self._missing = 0
         self._known = known
         self._number = 0
         self._problems: list[str] = []
@@ -122,6 +125,7 @@ class Lines:
         kind = fit(line.get("type"), str, "type")
         if kind == "sample":
             name = one_line(fit(line.get("setting"), str, "setting"))
+            number: int = fit(line.get("number", self.next_number), Count, "number")
             self._check_new(line)
             left_out = self._known is not None and name not in self._known
             if left_out:
@@ -129,6 +133,8 @@ class Lines:
             else:
                 self.records.append(line)
             self._places.append(None if left_out else len(self.records) - 1)
+            self._missing += max(0, number - self.next_number)
+            self.next_number = max(number, self.next_number) + 1
         elif kind == "setting":
             setting = setting_from_json(line)
             self.settings[setting.key] = setting
@@ -170,7 +176,7 @@ class Lines:
             raise ShapeError("sample", f"there is no sample {late['sample']}")
         place = self._places[late["sample"]]
         # with a line lost it is not sure which one is meant
-        if not self.damaged and place is not None:
+        if not self.damaged and not self._missing and place is not None:
             self.records.add_difference(place, late["differs"])
 
     def forget_unknown_plans(self) -> None:
@@ -198,6 +204,10 @@ class Lines:
             lines = f"{self.damaged} damaged line{'s were' if self.damaged > 1 else ' was'} skipped"
             more = f"; and {self.damaged - _MOST_NAMED} more" if self.damaged > _MOST_NAMED else ""
             remarks.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
+        # what could not be read has no number, either
+        if (missing := self._missing - self.damaged) > 0:
+            runs = f"the lines of {missing} runs are" if missing > 1 else "the line of 1 run is"
+            remarks.append(f"samples.jsonl: {runs} missing: what is said is without them")
         for name, count in list(self._left_out.items())[:_MOST_NAMED]:
             runs = f"{count} run{'s' * (count != 1)}"
             remarks.append(

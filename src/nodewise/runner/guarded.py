@@ -15,11 +15,12 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from nodewise.base.errors import ProgramError
-from nodewise.runner.proc_files import children_of
+from nodewise.base.errors import InputError, ProgramError
+from nodewise.runner.proc_files import children_of, read_stat
 
 _PR_SET_CHILD_SUBREAPER = 36
 #: The number of the program's process and 0, or 0 and the error of its start; then its status and 0. Between them the number
@@ -44,6 +45,8 @@ class Guarded:
         self._asked: list[tuple[int, float]] = []
         self._heard: list[int] = []
         self._rest = False
+        #: What outlived it and goes on, by its process and name, once it was closed.
+        self.left: dict[int, str] = {}
         alive, self._alive = os.pipe()
         self._reports, report = os.pipe()
         adopt(True)
@@ -108,6 +111,13 @@ class Guarded:
             os.waitpid(self.guard, 0)
         if self._rest:
             end_all(_GRACE_S)
+        else:
+            for pid in children_of(os.getpid()):
+                # it may end meanwhile
+                with suppress(OSError, InputError):
+                    stat = read_stat(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
+                    if stat.state not in "ZX":
+                        self.left[pid] = stat.name
         adopt(False)
 
     def _message(self) -> tuple[int, int] | None:

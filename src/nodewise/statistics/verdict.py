@@ -59,7 +59,7 @@ class Verdict:
 def format_ratio(ratio: Ratio) -> str:
     """`1.47× (1.45–1.49)`, with as many digits as the interval is wide for."""
     if not ratio.has_interval:
-        return f"{ratio.ratio:.3g}× (too few runs for an interval)"
+        return f"{format_factor(ratio)} (too few runs for an interval)"
     digits = _digits(ratio)
     return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
 
@@ -80,6 +80,9 @@ def _digits(ratio: Ratio) -> int:
         digits += 1
     if ratio.ratio >= 100:
         digits = max(0, digits - 2)
+    elif 0 < low < 0.1:
+        # two digits of the smallest number are left
+        digits = max(digits, min(6, 1 - math.floor(math.log10(low))))
     return digits
 
 

@@ -166,8 +166,10 @@ def _pair(
     """Two contenders: how many times faster `other` is than `one`."""
     pairs = pair_up(experiment, one, other, COMPARE, met)
     accept = question.accept_disturbed
-    judged = judge_pairs(pairs, looks.level, question.within, final=True, accept_disturbed=accept)
-    return pair_verdict(one, other, pairs, judged, accept)
+    verdict, reason = judge_pairs(pairs, looks.level, question.within, final=True, accept_disturbed=accept)
+    if reason.endswith("too few"):
+        reason += f", {looks.fewest} may do"
+    return pair_verdict(one, other, pairs, (verdict, reason), accept)
 
 
 def _work(experiment: Experiment, key: str) -> tuple[str, float] | None:

@@ -21,6 +21,7 @@ from nodewise.statistics.disturbance import repeat_worthy
 from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LAWS, LEVEL, Expected, Fits, Numbers
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
+from nodewise.statistics.verdict import format_factor
 from nodewise.verdicts.question import stopped_by
 
 SCALE = "scale"
@@ -133,7 +134,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     question = experiment.question
     over, weak = str(question["over"]), bool(question["weak"])
     counts, keys = list(question["counts"]), list(question["settings"])
-    table, left_out, busy = _blocks(experiment, keys, bool(question.get("accept_disturbed")))
+    table, left_out, busy, accepted = _blocks(experiment, keys, bool(question.get("accept_disturbed")))
     errors = {k: r.sample.error for k in keys for r in experiment.of(k, SCALE) if not r.sample.ok}
     good = [i for i in range(len(keys)) if not np.isnan(table[:, i]).all()]
     if not good:
@@ -170,7 +171,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
         predictions=predictions,
         deadline=deadline,
         measure=measure,
-        warnings=(*experiment.remarks, *([busy] if busy and not no_law.endswith(busy) else [])),
+        warnings=(*experiment.remarks, *accepted, *([busy] if busy and not no_law.endswith(busy) else [])),
         blocks=made,
         left_out=left_out,
         runs=len(experiment.records),
@@ -180,8 +181,9 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     )
 
 
-def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tuple[Numbers, int, str]:
-    """Seconds by block and key, NaN where none is good; how many blocks were left out; why the machine was too busy, if it was."""
+def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tuple[Numbers, int, str, list[str]]:
+    """Seconds by block and key, NaN where none is good; how many blocks were left out; why the machine was too busy, if it was; what of
+    disturbed ones counts, in words."""
     rows: dict[int, list[float]] = {}
     spoiled = set()
     at = {key: i for i, key in enumerate(keys)}
@@ -195,11 +197,12 @@ def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tup
             spoiled.add(record.block)
     quiet = [row for block, row in sorted(rows.items()) if block not in spoiled]
     every = np.array([row for _, row in sorted(rows.items())] or np.empty((0, len(keys))))
+    share = f"{len(spoiled)} of {len(rows)} blocks"
     if accepting or not spoiled:
-        return every, 0, ""
+        return every, 0, "", [f"disturbed runs accepted: {share}"] if spoiled else []
     if 2 * len(quiet) >= len(rows):
-        return np.array(quiet), len(spoiled), ""
-    return every, 0, f"the machine was busy: {len(spoiled)} of {len(rows)} blocks were disturbed"
+        return np.array(quiet), len(spoiled), "", []
+    return every, 0, f"the machine was busy: {share} were disturbed", []
 
 
 def _point(
@@ -343,7 +346,10 @@ def _headline(points: Sequence[ScalePoint], over: str, busy: str) -> str:
     if len(ran) == 1:
         return f"measured with {one_of(over, ran[0].count)} only"
     best = max(ran[1:], key=lambda p: p.speedup or 0.0)
-    said = f"{best.speedup:.2f}× with {one_of(over, best.count)}, {format_percent(best.efficiency or 0.0)} efficient"
+    times = format_factor(best.speedup or 0.0)
+    if best.high is not None and best.high < 1:
+        return f"slower with more: {times} with {one_of(over, best.count)}, {format_percent(best.efficiency or 0.0)} efficient"
+    said = f"{times} with {one_of(over, best.count)}, {format_percent(best.efficiency or 0.0)} efficient"
     if busy:
         return f"{said}, on a busy machine: undecided"
     if best.low is None or best.high is None:

@@ -27,6 +27,8 @@ from nodewise.verdicts.secondary import interval_of
 
 #: A difference up to this counts as none.
 _WITHIN = 0.01
+#: The chance that any of the intervals does not hold.
+_ERROR = 0.05
 #: A share beyond this is of a limit that does not hold.
 ABOVE_LIMIT = 1.02
 #: How many of a peer's threads were bound one by one, where that was asked for: 0, they could not be.
@@ -178,7 +180,7 @@ def against(
     others = [s for s in references if s is not one]
     if not others or not one.times:
         return None
-    level, all_level = 1 - 0.05 / together, 1 - 0.05 / together / len(others)
+    level, all_level = 1 - _ERROR / together, 1 - _ERROR / together / len(others)
     nearest: tuple[float, Series, Pairs] | None = None
     low, high, fewest = math.inf, math.inf, len(one.times)
     for other in others:
@@ -201,10 +203,20 @@ def against(
         held = held if held.has_interval else Ratio(ratio, 0.0, math.inf, fewest)
         verdict, reason = judge(held, _WITHIN, final=True), ""
         if verdict.word is Word.UNDECIDED:
-            few = f"{fewest} comparable blocks are too few for {together * len(others)} intervals that hold together"
+            intervals = together * len(others)
+            few = f"{fewest} comparable blocks are too few for {intervals} intervals that hold together"
             reason = "the noise leaves it open" if held.has_interval else few
         found = verdict, reason
+    verdict, reason = found
+    if reason.endswith(("too few", "hold together")):
+        found = verdict, f"{reason}, {fewest_for(together * len(others))} may do"
     return pair_verdict(other.contender.name, one.contender.name, pairs, found, accept)
+
+
+def fewest_for(intervals: int) -> int:
+    """How many blocks it takes at least until there can be each of so many intervals, all of them holding together at 95%."""
+    # of n blocks all are on one side of the true median with a chance of 2 / 2^n
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ERROR / max(1, intervals))))
 
 
 def share_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:

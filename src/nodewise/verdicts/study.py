@@ -19,10 +19,8 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.studies.contract import Curve, Published, Study
 from nodewise.verdicts.pair import PairVerdict
-from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, share_of, typical
+from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, fewest_for, share_of, typical
 
-#: How often an interval of all those that hold together may miss.
-_ERROR = 0.05
 #: What a run reports of its work, which is no metric of its own.
 _WORK = ("items", "flops", "bytes", "threads")
 
@@ -154,9 +152,7 @@ def fewest_blocks(series: Sequence[Series], study: Study) -> int:
     compared = [s for s in series if not s.for_scale and s.contender.kind != Kind.LIMIT]
     peers = sum(s.contender.kind == Kind.PEER and s.contender.name not in study.for_scale for s in compared)
     plain = any(s.contender.name == study.plain_variant for s in compared)
-    intervals = max(1, len(compared) * ((peers > 0) + plain) * max(1, peers))
-    # of n blocks all are on one side of the true median with a chance of 2 / 2^n
-    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ERROR / intervals)))
+    return fewest_for(len(compared) * ((peers > 0) + plain) * max(1, peers))
 
 
 def study_verdict(

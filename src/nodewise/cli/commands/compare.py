@@ -42,6 +42,7 @@ from nodewise.runner.same_output import Kind
 if TYPE_CHECKING:
     from nodewise.api.compare import Comparison
     from nodewise.api.options import RunChoice
+    from nodewise.experiments.compare import CompareQuestion
     from nodewise.verdicts.compare import CompareVerdict
     from nodewise.verdicts.gate import Gate
     from nodewise.verdicts.stored import Stored
@@ -246,6 +247,8 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     if given["no_shell"]:
         refuse_ignored(context, "-N says that there is none", ("shell",))
     comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
+    if given["undecided"] == "pass":
+        _check_gate(comparison.question)
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
@@ -260,6 +263,16 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         context.parent.meta["nodewise.exit_code"] = code
     _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"], given["ci"])
     return code
+
+
+def _check_gate(question: CompareQuestion) -> None:
+    """Raises InputError for a gate that would let everything pass: with so few runs nothing is sure, and what is not sure passes."""
+    if question.threshold is not None and question.most is not None and question.most < question.deciding:
+        option = "--runs" if question.fewest == question.most else "--max-runs"
+        raise InputError(
+            f"--fail-if-slower could not fail: {question.most} runs of each are too few for an interval",
+            f"give {option} {question.deciding} or more, or neither; or --undecided fail",
+        )
 
 
 def _exit_code(gate: Gate, undecided_fails: bool) -> ExitCode:

@@ -68,7 +68,7 @@ BROKEN = 1
     "--max-runs",
     type=click.IntRange(1),
     metavar="N",
-    help="At most N runs of each, and no fewer than six.",
+    help="At most N runs of each, and no fewer than seven.",
     group=MEASUREMENT,
 )
 @option(

@@ -16,6 +16,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.foreground import (
     interrupts_are_the_programs,
+    note_left,
     output_to_errors,
     start_in_foreground,
 )
@@ -307,4 +308,5 @@ def _run(prepared: Prepared, quiet: bool) -> int:
             if ended_by_size(prepared, shell_code(status)) or broken_off(prepared, status):
                 # perf ends the process that it started, not what that has started; where it is killed, nothing
                 child.end_rest()
+    note_left(child)
     return status

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nodewise.vectorization.loop_reports import LoopReport
 
 
+#: The most lines that are named where none of them was meant.
+_MOST_LINES = 12
 SECTION = "Understand"
 
 
@@ -122,6 +124,13 @@ def _shown(
     reports: Sequence[LoopReport], only: str | None, function: str | None, span: tuple[int, int] | None
 ) -> list[LoopReport]:
     shown = [t for t in reports if span is None or span[0] <= t.loop.line <= span[1]]
+    if span is not None and not shown:
+        begins = sorted({t.loop.line for t in reports})
+        listed = ", ".join(map(str, begins[:_MOST_LINES])) + ", …" * (len(begins) > _MOST_LINES)
+        raise InputError(
+            f"--lines: no loop begins on line{'s' * (span[0] != span[1])} {'-'.join(map(str, dict.fromkeys(span)))}",
+            f"loops begin on {listed}" if begins else "there is no loop in it",
+        )
     if function is not None:
         named = [t for t in shown if any(function in name for name in (*t.functions, *t.loop.functions))]
         if not named:

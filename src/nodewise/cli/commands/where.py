@@ -146,7 +146,7 @@ def _mask(seen: Observation, words: tuple[str, ...]) -> None:
 
 def _run(words: tuple[str, ...], interval: float, quiet: bool, timeout: float | None) -> tuple[Observation, int | None]:
     """What was seen of the command, and its exit code; None where it was ended after `timeout` seconds."""
-    from nodewise.cli.foreground import interrupts_are_the_programs, output_to_errors, start_in_foreground
+    from nodewise.cli.foreground import interrupts_are_the_programs, note_left, output_to_errors, start_in_foreground
     from nodewise.runner.observe import Observer
     from nodewise.runner.proc_files import children_of
 
@@ -158,4 +158,5 @@ def _run(words: tuple[str, ...], interval: float, quiet: bool, timeout: float | 
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
             seen = observer.watch(lambda wait: child.wait(wait) is not None, timeout)
             status = child.wait(0.0 if timeout is not None and seen.seconds >= timeout else None)
+    note_left(child)
     return seen, 128 - status if status is not None and status < 0 else status

@@ -29,6 +29,7 @@ _ENDED = {
     "runs": "as many runs as were asked for",
     "failed": "too few commands were left",
     "interrupted": "interrupted: this is what there is so far",
+    "cut off": "cut off before its end: this is what there is so far",
 }
 
 

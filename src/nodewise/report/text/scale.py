@@ -10,7 +10,10 @@ from rich.table import Table
 
 from nodewise.base.units import format_count, format_percent, format_seconds
 from nodewise.report.text.rows import drawn
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.scaling import Expected
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.scale import PREDICTED, Prediction, ScalePoint, ScaleVerdict, one_of
 from nodewise.verdicts.stored import Stored
 
@@ -30,9 +33,10 @@ def point_rows(points: tuple[ScalePoint, ...], over: str) -> tuple[list[str], li
         if p.seconds is None or p.mad_s is None or p.speedup is None:
             rows.append([str(p.count), "–", "–", str(p.runs), p.error or "–", f"{p.ideal:.3g}×", "–"])
             continue
-        speedup, share = f"{p.speedup:.2f}×", format_percent(p.efficiency or 0.0)
+        share = format_percent(p.efficiency or 0.0)
+        speedup = format_factor(p.speedup)
         if p.low is not None and p.high is not None:
-            speedup += f" ({p.low:.2f}–{p.high:.2f})"
+            speedup = format_ratio(Ratio(p.speedup, p.low, p.high, p.runs))
         rows.append(
             [
                 str(p.count),
@@ -65,13 +69,17 @@ def _span(one: Expected) -> str:
     return f"{format_seconds(one.value)} ({format_seconds(one.low)}–{format_seconds(one.high)})"
 
 
+def _times(one: Expected) -> str:
+    return format_ratio(Ratio(one.value, one.low, one.high, FEWEST_BLOCKS))
+
+
 def prediction_said(one: Prediction, over: str, times: float) -> str:
     """What is expected at a count, in a sentence; the job is `times` as long."""
     hours = f"{one.node_hours.value:.3g} node-hours"
     job = f"; {times:g} times the work takes {format_seconds(one.job_s.value)}, {hours}" if times != 1 else f", {hours}"
     return (
-        f"{one_of(over, one.count)}: {_span(one.seconds)}, {one.speedup.value:.2f}× "
-        f"({one.speedup.low:.2f}–{one.speedup.high:.2f}), {format_percent(one.efficiency.value)} efficient{job}"
+        f"{one_of(over, one.count)}: {_span(one.seconds)}, {_times(one.speedup)}, "
+        f"{format_percent(one.efficiency.value)} efficient{job}"
     )
 
 

@@ -113,7 +113,7 @@ def _verdict(seen: Observation, agreed: Agreement) -> str:
     if not seen.working:
         return f"Nothing ran long enough to be seen ({taken})."
     if agreed.agrees is None:
-        return f"Nothing was asked for that this could be compared with ({taken})."
+        return f"Nothing was asked for that the threads could be compared with ({taken})."
     sources = sorted({v.asked_by for v in agreed.verdicts.values() if v.asked_by})
     by = f" by {listed(sources)}" if sources else ""
     return f"Threads were {'where' if agreed.agrees else 'NOT where'} they were asked to be{by} ({taken})."
