@@ -183,3 +183,17 @@ def test_a_gpu_has_the_model_that_its_driver_gives_it(tmp_path: Path) -> None:
     # another one, one that is on no bus, and one of another kind stay as they are
     for other in (replace(gpu, bus="0000:00:07.0"), replace(gpu, bus=""), replace(gpu, kind="network")):
         assert named_by_driver(tmp_path, other) == other
+
+
+def test_a_group_that_is_seen_from_outside_of_it_is_the_top_of_what_is_mounted(tmp_path: Path) -> None:
+    """Within a namespace of groups the path of one beside it climbs: nothing outside of the mount is its limit."""
+    files = {
+        "proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        "proc/self/cgroup": "0::/../other\n",
+        "sys/fs/cgroup/cpu.max": "max 100000\n",
+        "sys/fs/other/cpu.max": "50000 100000\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert read_limits(tmp_path, (0, 1), 1 << 30).cpu_quota is None

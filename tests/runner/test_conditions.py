@@ -473,3 +473,12 @@ def test_ticks_of_one_processor_are_rounded_as_those_of_two() -> None:
 def test_what_threads_waited_is_not_less_where_more_than_its_own_were_watched() -> None:
     seen = {"waited_s": 0.01, "watched_s": 0.2, "watched_threads": 2.0}
     assert marked(0.15, {"user_s": 0.1, **seen}, {"mask_busy_s": 0.132, "processors": 2.0}) == {"other load"}
+
+
+def test_what_a_server_took_of_its_processor_is_no_load_of_others() -> None:
+    """A busy thread that was taken from its processor by what it waits for, as a server's, was kept by its own work."""
+    one = {"user_s": 1.0, "waited_s": 0.4, "watched_s": 1.0, "watched_threads": 1.0, "busiest_s": 1.0}
+    conditions = {"mask_busy_s": 1.0, "processors": 1.0}
+    taken = {**one, "involuntary_switches": 9}
+    assert marked(1.4, taken, conditions) == {"other load"}
+    assert marked(1.4, {**taken, "served_s": 0.4}, {**conditions, "mask_busy_s": 1.4}) == set()

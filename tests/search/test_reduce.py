@@ -181,3 +181,30 @@ def test_it_asks_for_nothing_beyond_its_runs_however_much_is_open() -> None:
     open_still = cast(GuidedSearch, Beliefs(worth, fresh=[0.07, -0.03] * 6))
     assert Reduction(open_still, SPACE, 0.01, ALL_ON).ask(20)
     assert not Reduction(open_still, SPACE, 0.01, ALL_ON).ask(-3)
+
+
+class Silent(Beliefs):
+    """One whose runs never come: of each pair that is asked for one had to be left out."""
+
+    def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+        return []
+
+
+def test_what_was_asked_for_twice_and_never_came_is_not_asked_again() -> None:
+    doubt = (0.3, 0.2)
+    silent = Silent(dict.fromkeys("abcd", doubt), "abcd")
+    reduction = Reduction(cast(GuidedSearch, silent), SPACE, 0.01, ALL_ON)
+    asked = [frozenset(points) for _ in range(60) if (points := reduction.ask(1000))]
+    assert asked and max(asked.count(one) for one in asked) == 2 and not reduction.ask(1000)
+
+
+@pytest.mark.parametrize(("gain", "spelled"), [((0.05, 0.01), True), ((0.015, 0.01), False), ((0.0, 0.0), False)])
+def test_defaults_are_spelled_out_only_where_that_is_surely_a_gain(gain: tuple[float, float], spelled: bool) -> None:
+    class AsStarted(Beliefs):
+        reference = Point({"a": "as started"})
+
+        def gain(self, point: Point, over: Point) -> tuple[float, float]:
+            return gain
+
+    reduction = Reduction(cast(GuidedSearch, AsStarted({})), SPACE, 0.01, ALL_ON)
+    assert set(reduction.bare(ALL_ON.having(d="off"))) == set("abcd" if spelled else "abc")

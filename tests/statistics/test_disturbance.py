@@ -151,3 +151,9 @@ def test_steal_that_all_meet_excuses_only_where_it_is_more_than_a_twentieth() ->
 
     assert disturbed(0.03, 0.07) == 1 and disturbed(0.03, 0.045) == 0
     assert disturbed(0.2, 0.24) == 0 and disturbed(0.2, 0.26) == 1
+
+
+def test_steal_of_less_than_half_of_what_is_usual_in_a_fifth_of_all_is_none_that_all_meet() -> None:
+    for least, alike in ((0.045, True), (0.035, False)):
+        runs = [_met(b, "a", used=1.0, stolen=least if b % 5 == 0 else 0.08) for b in range(40)]
+        assert bool(disturbance(runs).conditions) == alike

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nodewise.statistics.outlying import FEWEST, SURE, bulk, student_quantile
+from nodewise.statistics.outlying import FEWEST, SURE, Bulk, bulk, student_quantile
 
 
 @pytest.mark.parametrize(
@@ -164,3 +164,24 @@ def test_of_tails_that_groups_do_not_show_few_sound_ones_are_named(
 ) -> None:
     # each is a check of its own, of eight numbers a node
     assert _errors(draw, size, groups, 1e-9, tests=8 * size) <= most
+
+
+@pytest.mark.parametrize(
+    ("value", "side", "apart", "kind"),
+    [
+        (-6.0, "both", True, False),
+        (-4.0, "both", False, True),
+        (-4.0, "high", False, False),
+        (-2.0, "low", False, False),
+        (6.5, "both", True, False),
+        (5.5, "high", False, True),
+        (5.5, "low", False, False),
+        (4.5, "both", False, False),
+    ],
+)
+def test_another_kind_lies_beyond_the_bound_of_fewer_on_either_side(
+    value: float, side: str, apart: bool, kind: bool
+) -> None:
+    # five spreads below, and six above; were it not one of many that are beyond three and five
+    group = Bulk(0.0, 1.0, 1.0, 5.0, 6.0, beyond_low=2.0, beyond_high=1.0)
+    assert (group.lies_apart(value, side), group.is_another_kind(value, side)) == (apart, kind)

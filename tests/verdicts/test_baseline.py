@@ -129,3 +129,11 @@ def test_what_failed_then_is_no_partner(tmp_path: Path) -> None:
     found = against_baseline(_made(tmp_path / "now", names="bc"), then)
     # neither b, which never ran well, nor a, which is another name, is held against b
     assert found.pairs == ()
+
+
+def test_what_counts_as_none_is_what_is_asked_now(tmp_path: Path) -> None:
+    for within_then, within_now, word in ((0.01, 0.2, Word.NO_DIFFERENCE), (0.2, 0.01, Word.FASTER)):
+        then = _made(tmp_path / f"then {word}", names="a", blocks=30, within=within_then)
+        now = _made(tmp_path / f"now {word}", 0.9, names="a", blocks=30, within=within_now)
+        (pair,) = against_baseline(now, then).pairs
+        assert pair.verdict is word

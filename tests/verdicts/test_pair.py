@@ -158,3 +158,11 @@ def test_one_end_is_enough_for_an_interval_to_explain_nothing_by() -> None:
     # without its upper end there is no interval: only what says the opposite is explained
     half = replace(told, ratio=1.2, low=1.1, high=None)
     assert medians_explained(half, (3.0, 1.0)) == "" and medians_explained(half, (1.0, 3.0))
+
+
+def test_medians_may_lie_outside_of_the_interval_by_what_is_allowed() -> None:
+    told = replace(_judged(_pairs(40, 1.1, 0)), ratio=1.1, low=1.0, high=1.2)
+    for medians in ((1.21, 1.0), (0.99, 1.0)):
+        assert medians_explained(told, medians, 0.02) == "" and medians_explained(told, medians)
+    for medians in ((1.23, 1.0), (0.97, 1.0)):
+        assert medians_explained(told, medians, 0.02)
