@@ -64,7 +64,7 @@ def test_weak_scaling_takes_the_number_from_the_command(nodewise_here: Command, 
         ("", "there is no command to scale", "name it"),
         (
             "--to 8 --allow 0-1 --machine 'synthetic:core:4 pu:1' -- true",
-            "--to takes a law, and a law 5 numbers",
+            "--to needs a law, which is fitted to 5 or more numbers",
             "processors for 2",
         ),
         ("--times 10 -- true", "--times would do nothing", "for --by"),

@@ -300,7 +300,7 @@ def test_its_rows_are_exported_for_continuous_integration(nodewise: Command, pro
     suite = ET.parse(project / "j.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "3", "0")
     table = (project / "m.md").read_text().splitlines()
-    assert table[0] == "| command | median | 95% interval | runs | against then |"
+    assert table[0] == "| command | median | 95% interval | runs | against the baseline |"
     assert table[2].startswith("| `nap s=0.01` | ") and "slower" in table[2]
 
 

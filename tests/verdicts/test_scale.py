@@ -155,8 +155,13 @@ def test_what_noise_may_be_is_said_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("counts", "wanted", "by", "said"),
     [
-        ((1, 2), (4,), False, "--to takes a law, and a law 5 numbers of threads: 2 are to be measured (1, 2)"),
-        ((1, 2), (), True, "--by takes a law"),
+        (
+            (1, 2),
+            (4,),
+            False,
+            "--to needs a law, which is fitted to 5 or more numbers of threads: only 2 would be measured (1, 2)",
+        ),
+        ((1, 2), (), True, "--by needs a law"),
         (COUNTS, (65,), False, "--to 65 is beyond 4 times the largest measured, 16 threads"),
         ((2, 4, 6, 8, 10), (1,), False, "--to 1 is below the smallest measured, 2 threads"),
     ],

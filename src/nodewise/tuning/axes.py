@@ -304,7 +304,7 @@ class Options:
             libraries = program_of(draft.command, draft.environment).libraries
         draft.no_huge_pages = value == "never"
         # what the kernel refuses anyway need not be refused again, unless the user's variables ask for huge pages
-        wanted = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
+        wanted = "hugetlb" in draft.environment.get("GLIBC_TUNABLES", "")
         if value != "never" or wanted:
             draft.env |= huge_page_environment(value, draft.environment, libraries, glibc=other is None)
 

@@ -376,8 +376,8 @@ def unreachable(over: str, counts: Sequence[int], wanted: Sequence[int], by: boo
     what = "--to" if wanted else "--by"
     if (wanted or by) and len(counts) < FEWEST_COUNTS:
         return (
-            f"{what} takes a law, and a law {FEWEST_COUNTS} numbers of {over}: {len(counts)} are to be measured "
-            f"({', '.join(map(str, counts))})",
+            f"{what} needs a law, which is fitted to {FEWEST_COUNTS} or more numbers of {over}: only {len(counts)} would be "
+            f"measured ({', '.join(map(str, counts))})",
             f"measure {FEWEST_COUNTS} or more, such as --counts 1,2,3,4,6,8, on a machine that has as many",
         )
     for n in wanted:

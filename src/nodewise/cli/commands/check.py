@@ -178,6 +178,8 @@ def command(
             _print(result, prologue, everything)
     bad = tuple(Severity)[: list(Severity).index(Severity(fail_on)) + 1]
     _write(result, junit, html, bad)
+    if html is not None and not as_json:
+        print(f"page      {html}", file=sys.stderr if junit == _STDIN else sys.stdout)
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 
 

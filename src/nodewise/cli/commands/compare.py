@@ -267,7 +267,14 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
 
 def _check_gate(question: CompareQuestion) -> None:
     """Raises InputError for a gate that would let everything pass: with so few runs nothing is sure, and what is not sure passes."""
-    if question.threshold is not None and question.most is not None and question.most < question.deciding:
+    # of outputs one run is enough
+    outputs = question.same.kind is not Kind.OFF
+    if (
+        question.threshold is not None
+        and question.most is not None
+        and question.most < question.deciding
+        and not outputs
+    ):
         option = "--runs" if question.fewest == question.most else "--max-runs"
         raise InputError(
             f"--fail-if-slower could not fail: {question.most} runs of each are too few for an interval",

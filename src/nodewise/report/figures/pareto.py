@@ -273,7 +273,11 @@ def _figure(
     under = []
     if metric == ENERGY:
         under.append(f"The energy is that of {energy_parts(experiment)} while a run lasted, whoever used it.")
-    if len(front) == 1:
+    if any(r["runs"] == 1 and r["state"] != _FAILED for r in data):
+        under.append(
+            "One that ran once is judged as if it were worse by the noise of the others, as it may have been lucky."
+        )
+    elif len(front) == 1:
         under.append(f"The medians of {by_key[front[0]]['name']} are the best in both.")
     if len(near) < len(rows):
         under.append(f"Not drawn, since they are far off: {len(rows) - len(near)} of {len(rows)} settings.")

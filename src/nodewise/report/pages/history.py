@@ -57,7 +57,8 @@ def _headline(trends: Trends) -> str:
 
 
 def _sentence(trends: Trends) -> str:
-    count = sum(len(t.points) for t in trends.trends)
+    # one may have a point in several
+    count = len({p.experiment for t in trends.trends for p in t.points})
     machines = len({(t.host, t.processor) for t in trends.trends})
     many = "" if len(trends.trends) == 1 else f" in {len(trends.trends)} trends"
     return f"{count} experiment{'s' * (count != 1)}{many} on {machines} machine{'s' * (machines != 1)}"

@@ -60,13 +60,13 @@ def spins_text(spins: Sequence[Spin], found: Sequence[Resolution]) -> str:
     if found:
         lines += [
             "",
-            f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to detect 1%':>19}{'10 runs of each detect':>23}",
+            f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to detect 1%':>19}{'10 runs of each detect':>25}",
         ]
         for r in found:
             n = r.noise
             lines.append(
                 f"{format_seconds(n.seconds):>9}{format_percent(n.mad):>12}{'+' + format_percent(max(0.0, n.worst)):>10}"
-                f"{'no number of runs' if r.hopeless else f'{r.runs} runs of each':>19}{format_percent(r.least):>23}"
+                f"{'no number of runs' if r.hopeless else f'{r.runs} runs of each':>19}{format_percent(r.least):>25}"
             )
     return "\n".join(lines)
 

@@ -19,7 +19,7 @@ def suite_lines(verdict: SuiteVerdict) -> list[str]:
 
 def suite_table(verdict: SuiteVerdict) -> tuple[list[str], list[list[str]]]:
     """Its heads and its rows."""
-    against = ["against then"] if any(row.told for row in verdict.rows) else []
+    against = ["against the baseline"] if any(row.told for row in verdict.rows) else []
     heads = ["command", "median", "95% interval", "runs", *against]
     return heads, [list(_cells(row))[: len(heads)] for row in verdict.rows]
 
