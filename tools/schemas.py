@@ -8,6 +8,7 @@ from typing import Any
 
 from nodewise.api.doctor import Diagnosis
 from nodewise.api.governors import GovernorStudy
+from nodewise.api.suite_file import Case
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.profile import ProfileOutput
@@ -94,6 +95,7 @@ DOCUMENTS = {
     "fabric-translate": Document(Translation),
     "doctor": Document(Diagnosis),
     "suite": Document(SuiteVerdict),
+    "suite-cases": Document(Case, listed=True),
     "profile": Document(ProfileOutput, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),

@@ -73,6 +73,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "fabric-ports": [("fabric", "ports", "--json"), ("fabric", "ports", "--root", ".", "--json")],
     "fabric-translate": [("fabric", "translate", "I_MPI_FABRICS=shm:tmi", "I_MPI_OFA_NUM_PORTS=2", "--json")],
     "suite": [("suite", "run", "--accept-disturbed", "--json")],
+    "suite-cases": [("suite", "list", "--json"), ("suite", "check", "--json")],
     "profile": [("profile", "--json", "--", "sleep", "0.2")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
     "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
