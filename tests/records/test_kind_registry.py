@@ -9,8 +9,10 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError
 from nodewise.records import kind_registry, kinds
+from nodewise.records.experiment import Writer
 from nodewise.records.kind import REFERENCES, Kind
-from nodewise.records.kind_registry import all_kinds, kind_named, register
+from nodewise.records.kind_registry import all_kinds, check_references, kind_named, register
+from tests.questions import compare_question
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +69,12 @@ def test_a_question_of_no_commands_or_of_two_of_one_name_is_none(name: str) -> N
     for names in ((), ("a", "a")):
         with pytest.raises(ShapeError, match="contenders"):
             check({"contenders": [{"name": n} for n in names], "promise": promise, "baseline": "a"})
+
+
+@pytest.mark.parametrize("reference", ["nowhere_at_all:page", "json:pge"])
+def test_a_reference_that_leads_nowhere_is_named_before_anything_is_made(tmp_path: Path, reference: str) -> None:
+    register(made(page=reference))
+    check_references(kind_named("compare"))
+    with pytest.raises(InputError, match=f"experiment 'made': its page '{reference}' leads nowhere"):
+        Writer(tmp_path / "x", {**compare_question(), "kind": "made"})
+    assert not (tmp_path / "x").exists()

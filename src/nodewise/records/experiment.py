@@ -29,7 +29,7 @@ from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
-from nodewise.records.kind_registry import kind_named
+from nodewise.records.kind_registry import check_references, kind_named
 from nodewise.records.neighbours import Running
 from nodewise.records.other_folders import what_it_holds
 from nodewise.records.programs import Programs
@@ -164,6 +164,8 @@ class Writer:
         """
         self.path = path
         self.earlier: Experiment | None = None
+        if question is not None:
+            check_references(kind_named(question["kind"]))
         #: Whether a sample was added.
         self.measured = False
         self._seen: list[Neighbour] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from nodewise.base.errors import InputError
 from nodewise.base.registry import Registry
 from nodewise.base.shapes import ShapeError, shown
 from nodewise.records.kind import NEEDED, REFERENCES, Kind
@@ -49,6 +50,21 @@ def register(kind: Kind) -> None:
 def all_kinds() -> tuple[Kind, ...]:
     """All kinds, those of nodewise first."""
     return tuple(KINDS.all().values())
+
+
+def check_references(kind: Kind) -> None:
+    """Raises InputError where one of another package leads nowhere: better than once all runs are made."""
+    for field in REFERENCES:
+        reference = getattr(kind, field)
+        if not reference or reference.startswith("nodewise."):
+            continue
+        try:
+            kind.load(field)
+        except (ImportError, AttributeError) as problem:
+            raise InputError(
+                f"the kind of experiment {kind.name!r}: its {field} {reference!r} leads nowhere: {problem}",
+                "tell those who make that package, or remove it",
+            ) from problem
 
 
 def kind_named(name: str) -> Kind:
