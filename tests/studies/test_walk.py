@@ -130,6 +130,7 @@ def _write(path: Path, text: str) -> None:
         ("study.py", 'inputs["x"]', 'inputs["z"]', ["KeyError: 'z'", "study.py, line "]),
         ("peers/numpy_clip.py", 'out=state["y"]', 'out=state["x"]', ["numpy_clip:", "wrong result"]),
         ("README.md", "Trap", "", []),
+        ("table.cpp", '.name = "clip"', '.name = "clap"', ["its table has the name 'clap' and study.py 'clip'"]),
         ("study.py", 'Limit("bandwidth", "copy", "bytes"),', "", ["it has no limit"]),
     ],
 )

@@ -15,7 +15,7 @@ _LIMIT_REACHED = 0.98
 
 @dataclass(frozen=True)
 class Sample:
-    """One run. `seconds` is what is compared: the program's own figure where it prints the protocol, else `wall_s`.
+    """One run. `seconds` is what is compared: the program's own figure where it prints the protocol, else the time within where it was isolated, else `wall_s`.
 
     `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), and `cost` where there is a price;
     `usage` is what the kernel counted for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`,

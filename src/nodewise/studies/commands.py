@@ -139,11 +139,26 @@ def _once(values: Sequence[str]) -> tuple[str, ...]:
 
 def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
     """The contenders of the study's table, also those that this processor or system cannot run."""
+    return [_native(found, answer, point) for answer in _listed(found)["variants"]]
+
+
+def table_name(found: Found) -> str:
+    """What the study's table calls it. Raises InputError where it cannot be read."""
+    return str(_listed(found)["study"])
+
+
+def simd_targets(found: Found) -> list[str]:
+    """The instruction sets that Highway can choose between on this processor, the best first."""
+    return [str(name) for name in _listed(found)["simd"]]
+
+
+def _listed(found: Found) -> dict[str, Any]:
+    """What the worker lists of a study: its table and what it can be run on."""
     listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise _refused(found, done)
-    return [_native(found, answer, point) for answer in json.loads(done.stdout)["variants"]]
+    return dict(json.loads(done.stdout))
 
 
 def work_of(found: Found, point: Mapping[str, str], threads: int | None = None, ranks: int = 1) -> dict[str, float]:
@@ -169,13 +184,6 @@ def _refused(found: Found, done: subprocess.CompletedProcess[str]) -> InputError
     return InputError(
         f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning"
     )
-
-
-def simd_targets(found: Found) -> list[str]:
-    """The instruction sets that Highway can choose between on this processor, the best first."""
-    listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
-    done = subprocess.run(listing, capture_output=True, text=True, check=True)
-    return [str(name) for name in json.loads(done.stdout)["simd"]]
 
 
 def _native(found: Found, answer: Mapping[str, Any], point: Mapping[str, str]) -> Contender:

@@ -24,6 +24,7 @@ from nodewise.studies.commands import (
     rank_command,
     script_contenders,
     simd_targets,
+    table_name,
     tunable,
     work_of,
     worker_command,
@@ -69,6 +70,8 @@ def the_folder_is_whole(found: Found) -> Iterator[str]:
     study, page = found.study, found.folder / "README.md"
     if not page.is_file() or len(page.read_text()) <= _SHORTEST_PAGE:
         yield f"{page} says less than {_SHORTEST_PAGE} characters: what it measures, its contenders, its traps"
+    if (called := table_name(found)) != study.name:
+        yield f"its table has the name {called!r} and study.py {study.name!r}"
     # their names alone: why each cannot run may take seconds to find
     contenders = [*native_contenders(found, {}), *script_contenders(found, {}, ())]
     names = [c.name for c in contenders]
