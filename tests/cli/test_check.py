@@ -59,6 +59,7 @@ def test_what_a_hostile_node_writes_is_shown_and_never_acted_upon(
     nodes[0]["system"]["kernel"] = HOSTILE
     nodes[0]["software"][HOSTILE] = "1"
     done = nodewise_here("check", _save(tmp_path, nodes), "--junit", "j.xml", "--html", "h.html")
+    assert done.stdout.splitlines()[-1] == "page      h.html"
     assert done.returncode == 1
     for text in (done.stdout, (tmp_path / "j.xml").read_text(), (tmp_path / "h.html").read_text()):
         assert not {"\x1b", "\x07", "\u202e"} & set(text)

@@ -207,3 +207,21 @@ def test_a_run_may_begin_before_the_end_of_the_budget_and_take_as_long_as_the_sl
     # the run took a hundredth of a second or more, and a little goes by between the two readings
     left = 10.0 - blocks._meter.seconds
     assert blocks.allowed_s() > left + 0.008
+
+
+def test_a_run_may_take_what_is_left_and_as_long_as_the_slowest_one_took(tmp_path: Path) -> None:
+    now = [0.0]
+    lasts = iter([1.0, 40.0, 2.0])
+
+    class Slow(Runs):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            now[0] += next(lasts)
+            return super().run(setting, timeout_s=timeout_s)
+
+    meter = Meter(Budget(100.0), lambda: now[0])
+    recorder = Recorder(Writer(tmp_path / "x", compare_question("a", "b", "c")), Slow(), meter)
+    blocks = Blocks(recorder, meter, random.Random(1))
+    assert blocks.allowed_s() == pytest.approx(100)
+    blocks.run(_arms("a", "b", "c"), "compare")
+    assert blocks.allowed_s() == pytest.approx(57 + 40)
+    assert blocks.patience_s() > blocks.allowed_s()

@@ -383,3 +383,17 @@ def test_who_may_not_overwrite_is_told_three_ways_on(tmp_path: Path) -> None:
         Writer(path, QUESTION)
     assert f"--resume {path}" in str(caught.value.hint) and "--out" in str(caught.value.hint)
     assert read_experiment(path).records == [_record(0)]
+
+
+def test_a_line_that_is_gone_is_missed_also_among_those_of_a_continuation(tmp_path: Path) -> None:
+    for numbers, question in ((range(3), QUESTION), (range(3, 5), None)):
+        with Writer(tmp_path / "e", question) as writer:
+            for n in numbers:
+                writer.add(_record(n), SETTING)
+    samples = tmp_path / "e/samples.jsonl"
+    lines = samples.read_bytes().splitlines(keepends=True)
+    assert not read_experiment(tmp_path / "e").damage
+    samples.write_bytes(b"".join([*lines[:-2], lines[-1]]))
+    assert read_experiment(tmp_path / "e").damage == [
+        "samples.jsonl: the line of 1 run is missing: what is said is without them"
+    ]
