@@ -130,8 +130,11 @@ def test_a_dry_run_names_all_that_would_be_done_and_leaves_nothing(nodewise: Com
     assert "MODE: unset (now), a, b" in done.stdout
     expected = re.search(r"about (\d+) runs like the first, 30 s; one run takes (\d+) ms", done.stdout)
     assert expected is not None and int(expected[1]) == pytest.approx(30_000 / int(expected[2]), rel=0.05)
-    assert "dry run   the program ran once" in done.stdout
+    assert "dry run   the program ran once; nothing was kept" in done.stdout
     assert list(tmp_path.iterdir()) == []
+    built = nodewise("tune", "--dry-run", "--build", "ln -s /bin/true x", "--budget", "30s", "--", "./x")
+    assert "dry run   the program was built and ran once; of the run nothing was kept" in built.stdout
+    (tmp_path / "x").unlink()
     answer = json.loads(
         nodewise("tune", "--dry-run", "--max-runs", "50", "--json", "--env-axis", "MODE=a", "--", "true").stdout
     )

@@ -235,7 +235,7 @@ def command(
     if script is not None and script[1] is not None:
         check_target(script[1], "--script")
     if dry_run:
-        _dry(tuning, as_json)
+        _dry(tuning, as_json, build is not None)
         return
 
     def announce(outline: Outline) -> None:
@@ -311,7 +311,7 @@ def _submit(
     print(f"log       {found.log}")
 
 
-def _dry(tuning: Tuning, as_json: bool) -> None:
+def _dry(tuning: Tuning, as_json: bool, builds: bool) -> None:
     """One run, and what would be done."""
     from nodewise.cli.outputs.outline import outline_output
     from nodewise.cli.tune_text import introduce, print_outline, too_small
@@ -325,4 +325,5 @@ def _dry(tuning: Tuning, as_json: bool) -> None:
         print_outline(outline)
         if short := too_small(outline):
             print(f"budget    {short}")
-        print("dry run   the program ran once; nothing was kept")
+        built = "was built and ran once; of the run nothing" if builds else "ran once; nothing"
+        print(f"dry run   the program {built} was kept")
