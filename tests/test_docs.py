@@ -138,6 +138,9 @@ def test_what_a_page_types_prints_what_it_shows(page: Path, tmp_path: Path) -> N
             check=False,
             timeout=300,
         )
+        if one.measured and "promises nothing: undecided: the machine was busy" in done.stderr:
+            # other tests ran meanwhile, and what the page shows from here on is that of a gain
+            break
         # what was measured may be a bad answer, but it is one
         assert done.returncode in ((0, 1) if one.measured else (0,)), (one.command, done.stdout, done.stderr)
         fits = begins if one.measured else is_shown

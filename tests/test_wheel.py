@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from nodewise.base.native import native_path
+from tests.made_once import made_once
 from tools import arm_wheel, fresh_root, wheel_sizes
 
 ROOT = Path(__file__).parent.parent
@@ -34,9 +35,14 @@ def _newer() -> str:
 
 
 @pytest.fixture(scope="module")
-def wheels() -> dict[str, Path]:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     another = ["--python", newer] if (newer := _newer()) else []
-    subprocess.run(["./dev", "wheel", "--native", *another], cwd=ROOT, check=True, capture_output=True)
+
+    def make(_: Path) -> None:
+        # in the checkout, where another process of the suite would take them away again
+        subprocess.run(["./dev", "wheel", "--native", *another], cwd=ROOT, check=True, capture_output=True)
+
+    made_once(tmp_path_factory, "wheels", make)
     return {path.name.partition("-")[0]: path for path in (ROOT / "build/wheels").glob("*.whl")}
 
 
