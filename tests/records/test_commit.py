@@ -57,6 +57,21 @@ def test_a_program_that_the_repository_names_is_not_started(repository: Path) ->
     assert not (repository / "spied").exists()
 
 
+@needs_git
+def test_it_is_found_from_below_from_outside_and_without_files(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "a/b").mkdir(parents=True)
+    _git(tmp_path, "clone", "-q", "--bare", "solver", "bare.git")
+    for folder in (repository / "a/b", tmp_path / "bare.git"):
+        found = commit_of(folder)
+        assert found is not None and found.hash == _git(repository, "rev-parse", "HEAD")
+    (tmp_path / "other").mkdir()
+    assert commit_of(tmp_path / "other") is None
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    assert commit_of(tmp_path / "other") is not None
+
+
 def test_without_any_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert commit_of(tmp_path) is None
     monkeypatch.setenv("PATH", str(tmp_path))

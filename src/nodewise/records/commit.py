@@ -30,6 +30,8 @@ class Commit:
 
 def commit_of(folder: Path) -> Commit | None:
     """The commit that is checked out in a folder; None where there is none, or no git."""
+    if not _may_be_one(folder):
+        return None
     found = _git(folder, "rev-parse", "HEAD", "--git-common-dir", "--abbrev-ref", "HEAD")
     lines = (found or "").splitlines()
     if len(lines) != 3:
@@ -38,6 +40,14 @@ def commit_of(folder: Path) -> Commit | None:
     name = shared.parent.name if shared.name == ".git" else shared.name.removesuffix(".git")
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules")
     return Commit(lines[0], None if changes is None else bool(changes), "" if lines[2] == "HEAD" else lines[2], name)
+
+
+def _may_be_one(folder: Path) -> bool:
+    """Whether git would find a repository from here, as far as names tell: to start it takes longer than to look."""
+    if "GIT_DIR" in os.environ:
+        return True
+    whole = folder.absolute()
+    return any((p / ".git").exists() or (p / "objects").is_dir() for p in (whole, *whole.parents))
 
 
 def _git(folder: Path, *words: str) -> str | None:
