@@ -76,3 +76,13 @@ def test_without_any_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert commit_of(tmp_path) is None
     monkeypatch.setenv("PATH", str(tmp_path))
     assert commit_of(Path(__file__).parent) is None
+
+
+def test_a_folder_above_that_may_not_be_looked_into_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", refused)
+    assert commit_of(tmp_path) is None

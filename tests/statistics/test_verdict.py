@@ -155,3 +155,16 @@ def test_a_wide_margin_is_the_same_seen_from_either_side() -> None:
     # 1 / 1.1 is not 1 - 0.1
     assert judge(Ratio(1.105, 1.08, 1.13, 30), 0.1).word is Word.FASTER
     assert judge(Ratio(1 / 1.105, 1 / 1.13, 1 / 1.08, 30), 0.1).word is Word.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (Ratio(0.005, 0.0041, 0.0062, 9), "0.0050× (0.0041–0.0062)"),
+        (Ratio(0.15, 0.002, 0.9, 9), "0.150× (0.002–0.900)"),
+        (Ratio(0.95, 0.05, 1.9, 9), "0.95× (0.05–1.90)"),
+        (Ratio(0.0105, 0.0, math.inf, 3), "0.011× (too few runs for an interval)"),
+    ],
+)
+def test_small_ratios_keep_their_digits(ratio: Ratio, said: str) -> None:
+    assert format_ratio(ratio) == said

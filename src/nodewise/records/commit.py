@@ -46,8 +46,11 @@ def _may_be_one(folder: Path) -> bool:
     """Whether git would find a repository from here, as far as names tell: to start it takes longer than to look."""
     if "GIT_DIR" in os.environ:
         return True
-    whole = folder.absolute()
-    return any((p / ".git").exists() or (p / "objects").is_dir() for p in (whole, *whole.parents))
+    with suppress(OSError):
+        whole = folder.absolute()
+        return any((p / ".git").exists() or (p / "objects").is_dir() for p in (whole, *whole.parents))
+    # one above may not be looked into: git knows better
+    return True
 
 
 def _git(folder: Path, *words: str) -> str | None:

@@ -60,9 +60,9 @@ def check_references(kind: Kind) -> None:
             continue
         try:
             kind.load(field)
-        except (ImportError, AttributeError) as problem:
+        except Exception as problem:
             raise InputError(
-                f"the kind of experiment {kind.name!r}: its {field} {reference!r} leads nowhere: {problem}",
+                f"the kind of experiment {kind.name!r}: its {field} {reference!r} leads nowhere: {type(problem).__name__}: {problem}",
                 "tell those who make that package, or remove it",
             ) from problem
 

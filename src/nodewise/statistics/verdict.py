@@ -80,9 +80,12 @@ def _digits(ratio: Ratio) -> int:
         digits += 1
     if ratio.ratio >= 100:
         digits = max(0, digits - 2)
-    elif 0 < low < 0.1:
-        # two digits of the smallest number are left
-        digits = max(digits, min(6, 1 - math.floor(math.log10(low))))
+    elif 0 < ratio.ratio < 0.1:
+        # two of its own are left
+        digits = max(digits, min(6, 1 - math.floor(math.log10(ratio.ratio))))
+    # an end above 0 is not to be written as 0
+    while digits < 6 and low > 0 and round(low, digits) == 0:
+        digits += 1
     return digits
 
 
