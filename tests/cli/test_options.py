@@ -394,3 +394,8 @@ def test_figures_make_no_directories_above_their_own(tmp_path: Path, capfd: pyte
     compared(tmp_path / "x", {"./a": Runs(1.0), "./b": Runs(1.5)})
     assert "--png: no such directory" in _said(["report", str(tmp_path / "x"), "--png", str(tmp_path / "a/b")], capfd)
     assert not (tmp_path / "a").exists()
+
+
+def test_what_is_missing_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    assert _said(["suite"], capfd).startswith("error: missing: run, list or check\n")
+    assert _said(["report"], capfd).startswith("error: missing: DIRECTORY\n")

@@ -24,6 +24,7 @@ from nodewise.base.escaping import in_quotes
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.installed import entry_points_of
 from nodewise.base.late import late
+from nodewise.base.lists import listed
 from nodewise.base.meant import meant
 from nodewise.base.own_process import hear_children, what_is_lacking
 from nodewise.base.registry import brought_by
@@ -258,7 +259,7 @@ def _run(words: list[str]) -> int:
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem, words)}"
-        _complain(_plain(problem.format_message()), hint)
+        _complain(_plain(problem), hint)
         return ExitCode.BAD_INPUT
     except NodewiseError as problem:
         if "--traceback" in words:
@@ -279,8 +280,17 @@ def _run(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _plain(message: str) -> str:
-    """A message of click's without the names that it has for numbers."""
+def _plain(problem: click.ClickException) -> str:
+    """A message of click's as one line, without the names that it has for numbers and for arguments."""
+    if (
+        isinstance(problem, click.MissingParameter)
+        and problem.param is not None
+        and isinstance(problem.param, click.Argument)
+    ):
+        kind = problem.param.type
+        wanted = listed(kind.choices, "or") if isinstance(kind, click.Choice) else problem.param.human_readable_name
+        return f"missing: {wanted}"
+    message = " ".join(problem.format_message().split())
     return _NO_NUMBER.sub(lambda found: f"is no {'whole ' * (found[1] == 'integer')}number", message)
 
 

@@ -17,7 +17,7 @@ from nodewise.records.earlier import SettingSeen, Width, width_of
 from nodewise.records.experiment import Experiment
 from nodewise.runner.loaded import Loaded, loaded_from_json
 from nodewise.runner.setting import BASELINE
-from nodewise.statistics.summary import median
+from nodewise.statistics.summary import MAD_TO_SIGMA, median
 from nodewise.tuning.catalogue.choose import libraries_loaded
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.verdicts.pair import costs_of
@@ -129,7 +129,7 @@ def settings_seen(experiment: Experiment) -> list[SettingSeen]:
 def _noise(costs: Sequence[Sequence[float]]) -> float:
     """The deviation of one run's log time, from settings that ran several times."""
     gaps = [abs(math.log(c / median(own))) for own in costs if len(own) > 1 for c in own]
-    return max(_LEAST_NOISE, 1.4826 * median(gaps)) if gaps else 0.02
+    return max(_LEAST_NOISE, MAD_TO_SIGMA * median(gaps)) if gaps else 0.02
 
 
 def surface_text(learned: Learned) -> str:

@@ -7,21 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 
 from nodewise.base.processors import format_processors
+from nodewise.base.stolen_time import ROUNDING_S, SHARE
 from nodewise.base.units import format_percent, format_seconds
 
 #: The kind of mark of processors that others used.
 OTHER_LOAD = "other load"
 #: The kind of mark of a run whose runner did not see its end in time.
 STOPPED = "stopped"
-#: What took more than this share of a run's own time has disturbed it.
-SHARE = 0.05
-#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: this much, on each of two processors,
-#: is rounding; of more processors the roundings add up as the root of their number.
-_ROUNDING_S = 0.03
 #: How the mark begins of what a program reported by the sample protocol and could not be read.
 UNREAD = "protocol: "
 #: Runs whose share of ticks is below their rounding are judged by what was ready to run just before and after them.
-_SHORT_S = _ROUNDING_S / SHARE
+_SHORT_S = ROUNDING_S / SHARE
 #: Whoever loses its processor to another of its priority is back no sooner than this. What waits less was put on another processor, or woke up
 #: one that slept.
 _SLICE_S = 1e-3
@@ -42,7 +38,7 @@ def find_marks(
     marks: list[str] = []
     base = max(_own_s(usage), wall_s)
     steal = stolen_s(usage, conditions)
-    if steal > max(SHARE * (base + steal), _ROUNDING_S):
+    if steal > max(SHARE * (base + steal), ROUNDING_S):
         marks.append(f"steal: the hypervisor took {format_percent(steal / (base + steal))} of the processor time")
     marks += _shared(wall_s, usage, conditions)
     waited = conditions.get("pressure_memory_s", 0.0)
@@ -90,7 +86,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     working = mine + served
     limit = SHARE * max(working, wall_s)
     processors = conditions.get("processors", 1.0)
-    rounding = _ROUNDING_S * max(1.0, math.sqrt(processors / 2))
+    rounding = ROUNDING_S * max(1.0, math.sqrt(processors / 2))
     held = conditions.get("mask_busy_s", conditions.get("busy_s"))
     ticks = 0.0 if held is None else held - mine - usage.get("left_s", 0.0)
     others = ticks - served if ticks - served > rounding else 0.0

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.base.blas import use_one_thread
+from nodewise.statistics.summary import MAD_TO_SIGMA
 
 Array = NDArray[np.float64]
 
@@ -176,7 +177,7 @@ class Surrogate:
         own = _medians(runs.which, level, n)
         free = float((count[count > 1] - 1).sum())
         factor = math.sqrt(float(again.sum()) / free)
-        spread = 1.4826 * float(np.median(np.abs(level - own[runs.which])[again])) * factor
+        spread = MAD_TO_SIGMA * float(np.median(np.abs(level - own[runs.which])[again])) * factor
         share = free / (free + _GUESS_WEIGHT)
         if spread > _GUESSED_NOISE:
             # more noise than expected is believed sooner than less: what looks like a gain may be nothing else

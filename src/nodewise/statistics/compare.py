@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.steps import infer_step, spread_ties, widened
+from nodewise.statistics.summary import MAD_TO_SIGMA
 
 Array = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ def _scores(gaps: Array) -> Array:
     """The biweight score of each gap (a row of them for each ratio tested)."""
     sizes = np.abs(gaps)
     ordered, middle = np.sort(sizes, axis=1), (sizes.shape[1] - 1) / 2
-    scale = 1.4826 * (ordered[:, math.floor(middle)] + ordered[:, math.ceil(middle)]) / 2
+    scale = MAD_TO_SIGMA * (ordered[:, math.floor(middle)] + ordered[:, math.ceil(middle)]) / 2
     # of a coarse clock more than half may be equal
     scale = np.where(scale > 0, scale, np.maximum(sizes.mean(axis=1), 1e-12))[:, None]
     z = gaps / scale
@@ -95,7 +96,7 @@ def _centre(logs: Array) -> float:
     centre = _middle(logs)
     for _ in range(10):
         gaps = logs - centre
-        scale = 1.4826 * _middle(np.abs(gaps))
+        scale = MAD_TO_SIGMA * _middle(np.abs(gaps))
         if scale <= 0:
             break
         weights = np.maximum(1 - (gaps / scale / _REACH) ** 2, 0) ** 2
@@ -109,7 +110,7 @@ def _held(logs: Array, centre: float, tested: Array, alpha: float) -> NDArray[np
     Between the bulk of the pairs and strays the test may accept once more, where there are no pairs at all.
     """
     accepted = _accepted(logs, tested, alpha)
-    spread = 1.4826 * _middle(np.abs(logs - centre))
+    spread = MAD_TO_SIGMA * _middle(np.abs(logs - centre))
     if spread > 0:
         near = np.abs(logs[None, :] - tested[:, None]) <= _NEAR * spread
         accepted &= (near.mean(axis=1) >= _BACKED) | (np.abs(tested - centre) <= _NEAR * spread)
@@ -118,7 +119,7 @@ def _held(logs: Array, centre: float, tested: Array, alpha: float) -> NDArray[np
 
 def _end(logs: Array, centre: float, extreme: float, alpha: float) -> float:
     """The outermost log ratio between the centre and the extreme that the interval holds."""
-    spread = 1.4826 * _middle(np.abs(logs - centre))
+    spread = MAD_TO_SIGMA * _middle(np.abs(logs - centre))
     side = 1.0 if extreme > centre else -1.0
     fine = np.minimum(np.linspace(0, 4, 33) * spread, abs(extreme - centre))
     steps = np.unique(np.concatenate([fine, np.linspace(0, abs(extreme - centre), 25)]))

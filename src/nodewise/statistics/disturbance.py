@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nodewise.base.stolen_time import ROUNDING_S, SHARE
+
 #: Kinds of marks (the word before the colon) of what comes and goes: another run may be free of it. The others, such as a
 #: quota or a program that binds itself elsewhere, would be there again.
 PASSING = ("steal", "other load", "heat", "clock", "paging", "memory pressure", "stopped")
 #: Kinds that are a condition of an experiment where all of its runs met them alike.
 _CONSTANT = ("clock",)
-#: A share of stolen time that differs by more than this from that of the other runs disturbed a run; `runner.marks.SHARE`.
-_SHARE = 0.05
-#: Steal is counted in hundredths of a second: below this it is rounding, and shorter runs are looked at together.
-_ROUNDING_S = 0.03
-_TOGETHER_S = _ROUNDING_S / _SHARE
+#: Runs in which less is rounding are looked at together. A share of stolen time that differs by more than `SHARE` from that of the
+#: other runs disturbed a run.
+_TOGETHER_S = ROUNDING_S / SHARE
 #: This share of the runs counts as all of them.
 _ALL = 0.9
 #: Less steal is not named.
@@ -107,7 +107,7 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
             "others' load came with the runs and rested between them: where it works for the program, as a database does, let it "
             "count by --accept-disturbed"
         )
-    if any(run.served_s > _SHARE * run.used_s for run in runs):
+    if any(run.served_s > SHARE * run.used_s for run in runs):
         conditions.append("servers that it is connected to worked for it: their processor time counts as its own")
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
@@ -142,7 +142,7 @@ def _rests(runs: Sequence[Met], spoiled: Sequence[set[str]]) -> bool:
         return False
     rests = [run for run in runs if run.rest_s > 0]
     busy, seconds = sum(run.rest_busy_s for run in rests), sum(run.rest_s for run in rests)
-    return len(rests) >= _RESTS and busy <= _RESTING * seconds + _ROUNDING_S
+    return len(rests) >= _RESTS and busy <= _RESTING * seconds + ROUNDING_S
 
 
 def _kinds(run: Met) -> set[str]:
@@ -171,7 +171,7 @@ def _steal(runs: Sequence[Met]) -> tuple[float, list[bool]]:
             begin, used, stolen = n, 0.0, 0.0
 
     def differs(used: float, stolen: float, share: float) -> bool:
-        return abs(stolen - share * used) > max(_SHARE * used, _ROUNDING_S)
+        return abs(stolen - share * used) > max(SHARE * used, ROUNDING_S)
 
     by_share = sorted(groups, key=lambda g: g[1] / g[0] if g[0] else 0.0)
     cut = int((1 - _ALL) * len(groups))
@@ -181,5 +181,5 @@ def _steal(runs: Sequence[Met]) -> tuple[float, list[bool]]:
     alike = sum(not differs(u, s, usual) and s >= usual * u / 2 for u, s, _ in groups) >= _ALL * len(groups)
     ordinary = usual if alike else 0.0
     # less than a twentieth is no harm, so it excuses nothing
-    excused = ordinary if ordinary > _SHARE else 0.0
+    excused = ordinary if ordinary > SHARE else 0.0
     return ordinary, [differs(u, s, excused) for u, s, count in groups for _ in range(count)]

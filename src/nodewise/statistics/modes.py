@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.statistics.dip import dip_p_value, scaled_dip
-
-_SIGMA = 1.4826
+from nodewise.statistics.summary import MAD_TO_SIGMA
 
 
 @dataclass(frozen=True)
@@ -130,5 +129,5 @@ def _three(logs: NDArray[np.float64]) -> list[int]:
 
 def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> bool:
     a, b = float(np.median(low)), float(np.median(high))
-    spread = max(_SIGMA * float(np.median(np.abs(group - centre))) for group, centre in ((low, a), (high, b)))
+    spread = max(MAD_TO_SIGMA * float(np.median(np.abs(group - centre))) for group, centre in ((low, a), (high, b)))
     return b - a > _APART * spread

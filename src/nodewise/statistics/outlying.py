@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from nodewise.statistics.summary import median
+from nodewise.statistics.summary import MAD_TO_SIGMA, median
 
 #: So many robust deviations away a value is always named, in groups that tell at all.
 SURE = 8.0
@@ -31,7 +31,6 @@ _TELLING_TAIL, _TELLING_TENTH, _TELLING = 50, 50, 20
 _KIND = 0.1
 #: Another kind may lie across the bound; in half its distance there is no tenth of any group of one kind.
 _FAR = 0.5
-_MAD_TO_SIGMA = 1.4826
 _EFFICIENCY = 0.37
 _QUARTILE, _TENTH, _OUTER = 0.25, 0.1, 0.03
 _NORMAL = NormalDist()
@@ -88,7 +87,7 @@ def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05, 
         return None
     ordered = sorted(values)
     centre = median(ordered)
-    least = max(_MAD_TO_SIGMA * median([abs(v - centre) for v in ordered]), step)
+    least = max(MAD_TO_SIGMA * median([abs(v - centre) for v in ordered]), step)
     below, above = (_spread_of_side(ordered, centre, sign, least) for sign in (-1, 1))
     each = level / max(1, tests)
     bound = student_quantile(each, max(1.0, _EFFICIENCY * (len(ordered) - 1)))
@@ -104,7 +103,7 @@ def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05, 
 
 def _spread_of_side(ordered: Sequence[float], centre: float, sign: int, least: float) -> float:
     """The spread of the values on one side of the centre, as a standard deviation; that of both, `least`, where it is no wider or shows another kind."""
-    found = _MAD_TO_SIGMA * median([abs(v - centre) for v in ordered if (v - centre) * sign >= 0])
+    found = MAD_TO_SIGMA * median([abs(v - centre) for v in ordered if (v - centre) * sign >= 0])
     if len(ordered) >= _TELLING_TENTH:
         found = max(found, _reach(ordered, centre, sign, _TENTH) / _NORMAL.inv_cdf(1 - _TENTH))
     return found if least < found <= _SKEWED * least else least

@@ -12,9 +12,8 @@ import numpy as np
 
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.summary import MAD_TO_SIGMA
 
-#: MAD times this estimates a normal's standard deviation.
-_SIGMA = 1.4826
 #: How much more runs the interval of biweight scores needs than a t-test under normal noise: the inverse of its asymptotic
 #: relative efficiency, E[score']^2 / E[score^2] at a reach of 3.5 deviations (`compare`).
 _SCORE_COST = 1.166
@@ -89,7 +88,7 @@ def runs_needed(mad: float, difference: float, power: float = 0.9, level: float 
     if difference <= 0:
         raise ValueError("a difference must be above zero")
     wanted, estimated = _deviations(power, level)
-    runs = _SCORE_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2 + estimated
+    runs = _SCORE_COST * 2 * (wanted * MAD_TO_SIGMA * mad / math.log1p(difference)) ** 2 + estimated
     return max(FEWEST_BLOCKS, math.ceil(runs))
 
 
@@ -101,4 +100,4 @@ def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float 
     if runs < FEWEST_BLOCKS:
         raise ValueError(f"{FEWEST_BLOCKS} runs of each are the fewest that can decide, not {runs}")
     wanted, estimated = _deviations(power, level)
-    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _SCORE_COST / (runs - estimated)))
+    return math.expm1(wanted * MAD_TO_SIGMA * mad * math.sqrt(2 * _SCORE_COST / (runs - estimated)))

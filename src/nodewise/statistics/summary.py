@@ -5,6 +5,9 @@ import bisect
 import statistics
 from collections.abc import Sequence
 
+#: A normal distribution's standard deviation over its median absolute deviation from the median: 1 / Φ⁻¹(3/4).
+MAD_TO_SIGMA = 1.4826
+
 
 def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones. Raises ValueError for no values."""
@@ -14,7 +17,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def mad(values: Sequence[float]) -> float:
-    """The median absolute deviation from the median, unscaled (times 1.4826 it estimates a normal's sigma).
+    """The median absolute deviation from the median, unscaled (times `MAD_TO_SIGMA` it estimates a normal's sigma).
 
     Raises ValueError for no values.
     """

@@ -9,7 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-_SIGMA = 1.4826
+from nodewise.statistics.summary import MAD_TO_SIGMA
+
 _NORMAL = NormalDist()
 
 
@@ -99,7 +100,7 @@ def first_run_differs(times: Sequence[float]) -> float | None:
         return None
     first, rest = times[0], np.asarray(times[1:], dtype=float)
     centre = float(np.median(rest))
-    deviation = _SIGMA * float(np.median(np.abs(rest - centre)))
+    deviation = MAD_TO_SIGMA * float(np.median(np.abs(rest - centre)))
     off = first / centre - 1
     outside = first > rest.max() or first < rest.min()
     # of few runs the deviation is not well known

@@ -17,7 +17,7 @@ from nodewise.runner.objective import SECONDS, WORK, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
-from nodewise.statistics.summary import mad, median
+from nodewise.statistics.summary import MAD_TO_SIGMA, mad, median
 from nodewise.verdicts.isolated import MEMORY, kind_of_isolation, memory_is_the_starters
 
 ENERGY = "energy_j"
@@ -166,7 +166,7 @@ def _noise(centres: Sequence[tuple[float | None, float | None]]) -> float:
     `centres` are medians with their MAD.
     """
     shares = [(spread or 0.0) / abs(centre) for centre, spread in centres if centre]
-    return _SURE * 1.4826 * median(shares) if shares else 0.0
+    return _SURE * MAD_TO_SIGMA * median(shares) if shares else 0.0
 
 
 def _worse(objective: Objective, value: float, share: float) -> float:
