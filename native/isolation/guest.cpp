@@ -95,6 +95,14 @@ Program program_of(const json& job) {
     return program;
 }
 
+AskedRoot root_of(const json& image) {
+    AskedRoot root{image.at("kind"), image.at("options"), {}};
+    for (const json& one : image.at("shown")) {
+        root.parts.push_back({{one.at("from"), one.at("path")}, one.at("lacking")});
+    }
+    return root;
+}
+
 dev_t file_system_of(const char* path) {
     struct stat about{};
     check(stat(path, &about) == 0, path);
@@ -138,8 +146,8 @@ void run() {
     const json& network = job.at("network");
     const json& image = job.at("root");
     const dev_t host = file_system_of("/host");
-    const MappedRoot root =
-        image.is_null() ? MappedRoot{"/host", {}} : mapped_root(image, "/host", program_of(job), !network.is_null());
+    const MappedRoot root = image.is_null() ? MappedRoot{"/host", {}}
+                                            : mapped_root(root_of(image), "/host", program_of(job), !network.is_null());
     for (const char* name : {"/dev", "/proc", "/sys"}) {
         check(mount(name, (root.base + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, name);
     }
@@ -158,7 +166,7 @@ void run() {
     const int names = network.is_null() ? -1 : write_name_servers(network.at("names"));
     check(chroot(root.base.c_str()) == 0 && chdir("/") == 0, "cannot enter the root");
     if (!network.is_null()) {
-        start_network(network);
+        start_network({network.at("address"), network.at("mask"), network.at("gateway")});
         show_name_servers(names);
     }
     use_streams("/run/nodewise");

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "isolation/awaited.h"
 
@@ -111,26 +110,27 @@ void start_loopback() {
     start(socket, kLoopback);
 }
 
-void start_network(const nlohmann::json& network) {
+void start_network(const Network& network) {
     const Socket socket;
     check(socket.is_open(), "the guest's kernel has no network");
     std::string name;
     if (!awaited([&name] { return !(name = card()).empty(); })) {
         throw std::runtime_error("the guest's kernel found no network card");
     }
-    for (const auto& [what, key] : {std::pair{SIOCSIFADDR, "address"}, std::pair{SIOCSIFNETMASK, "mask"}}) {
+    const auto set = [&](unsigned long what, const char* called, const std::string& text) {
         ifreq request = named(name);
-        request.ifr_addr = address_of(network.at(key));
-        check(socket.ask(static_cast<unsigned long>(what), &request),
-              std::string("cannot set the ") + key + " of " + name);
-    }
+        request.ifr_addr = address_of(text);
+        check(socket.ask(what, &request), std::string("cannot set the ") + called + " of " + name);
+    };
+    set(SIOCSIFADDR, "address", network.address);
+    set(SIOCSIFNETMASK, "mask", network.mask);
     check(start(socket, name), "cannot start " + name);
     rtentry route{};
     route.rt_dst = address_of("0.0.0.0");
     route.rt_genmask = address_of("0.0.0.0");
-    route.rt_gateway = address_of(network.at("gateway"));
+    route.rt_gateway = address_of(network.gateway);
     route.rt_flags = RTF_UP | RTF_GATEWAY;
-    check(socket.ask(SIOCADDRT, &route), "cannot set the way through " + network.at("gateway").get<std::string>());
+    check(socket.ask(SIOCADDRT, &route), "cannot set the way through " + network.gateway);
     // what is sent before is lost, and sent again a second later
     if (!awaited([&] { return is_connected(socket, name); })) {
         throw std::runtime_error(name + " is not connected");

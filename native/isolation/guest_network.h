@@ -2,7 +2,6 @@
 // A guest's interfaces, set up without any program of its root.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace nodewise {
@@ -10,9 +9,15 @@ namespace nodewise {
 // Programs talk to 127.0.0.1 without any network, too. Where the kernel has no such protocol, nothing is done.
 void start_loopback();
 
-// Gives the guest's card the `address`, `mask` and `gateway` of the job, and waits until it is connected.
-// Raises std::runtime_error.
-void start_network(const nlohmann::json& network);
+// What the guest's card is given, as decimal numbers with dots.
+struct Network {
+    std::string address;
+    std::string mask;
+    std::string gateway;
+};
+
+// Gives it to the card, and waits until that is connected. Raises std::runtime_error.
+void start_network(const Network& network);
 
 // Keeps `text` in a file of the first file system, and returns that file, open. Raises std::runtime_error.
 int write_name_servers(const std::string& text);

@@ -27,7 +27,6 @@ namespace nodewise {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr const char* kDevice = "/dev/pmem0";
 constexpr const char* kImage = "/image";
@@ -176,12 +175,12 @@ std::vector<std::string> Program::files() const {
     return found;
 }
 
-MappedRoot mapped_root(const json& root, const std::string& host, const Program& program, bool names) {
+MappedRoot mapped_root(const AskedRoot& root, const std::string& host, const Program& program, bool names) {
     if (!awaited([] { return access(kDevice, F_OK) == 0; })) {
         throw std::runtime_error("the guest's kernel found no memory with the image" +
                                  said_by_kernel({"pmem", "nd_", "persistent"}));
     }
-    mount_image(root.at("kind"), root.at("options"));
+    mount_image(root.kind, root.options);
     Places places;
     for (const char* path : {"/dev", "/proc", "/sys", kMemory[0], kMemory[1]}) {
         places.need(path, true);
@@ -190,10 +189,11 @@ MappedRoot mapped_root(const json& root, const std::string& host, const Program&
         places.need("/etc/resolv.conf", false);
     }
     MappedRoot made;
-    for (const json& one : root.at("shown")) {
-        Shown shown{host + one.at("from").get<std::string>(), one.at("path"), true};
+    for (const AskedRoot::Part& part : root.parts) {
+        Shown shown = part.shown;
+        shown.from = host + shown.from;
         shown.is_folder = fs::is_directory(shown.from);
-        if (one.at("lacking").get<bool>() && places.is_there(program)) {
+        if (part.lacking && places.is_there(program)) {
             continue;
         }
         if (!in_memory(shown.at)) {

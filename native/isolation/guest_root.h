@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,18 @@ struct Shown {
     bool is_folder = true;
 };
 
+// What the host asks for: the image's file system with its mount's options, and what of the host is to be seen in it.
+struct AskedRoot {
+    // `is_folder` is found out here; `lacking` says that it is shown only where the image has no such program.
+    struct Part {
+        Shown shown;
+        bool lacking = false;
+    };
+    std::string kind;
+    std::string options;
+    std::vector<Part> parts;
+};
+
 // Where the image is mounted, and what of the host is seen in it.
 struct MappedRoot {
     std::string base;
@@ -36,7 +47,7 @@ struct MappedRoot {
 // which is mounted at `host`, and with `names` for name servers, is laid over it, empty. What is shown only where it is
 // lacking is `program`'s file: not where the image has one of that name on `path`. Raises std::runtime_error in the
 // kernel's words, also where the image is mounted without being mapped.
-MappedRoot mapped_root(const nlohmann::json& root, const std::string& host, const Program& program, bool names);
+MappedRoot mapped_root(const AskedRoot& root, const std::string& host, const Program& program, bool names);
 
 // Shows what of the host is to be seen, and the image itself at /run/image, once memory is mounted where programs
 // write. Raises std::runtime_error.

@@ -103,7 +103,7 @@ int run(const std::string& text, char** words) {
         std::fprintf(stderr, "nodewise-isolate: cannot write the report %s\n", spec.report.c_str());
         return kCannotStart;
     }
-    nodewise::add_line(report, {{"opened", opened}});
+    nodewise::add_time(report, "opened", opened);
     if (!spec.initrd.empty()) {
         // where processes have other numbers the file of another one has no name any more
         spec.initrd = "/proc/self/fd/" + std::to_string(open(spec.initrd.c_str(), O_RDONLY | O_CLOEXEC));
@@ -125,7 +125,7 @@ int run(const std::string& text, char** words) {
     } else {
         end = nodewise::keep(spec, nullptr, folder.data(), words, report);
     }
-    nodewise::add_line(report, {{"closed", nodewise::now()}});
+    nodewise::add_time(report, "closed", nodewise::now());
     return end_as(end);
 }
 

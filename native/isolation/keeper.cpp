@@ -20,6 +20,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -103,7 +104,7 @@ std::vector<std::string> runtime_words(const Spec& spec, const Room* room, const
 }
 
 void write_bundle(const Spec& spec, const Room& room, const std::string& folder, char** words) {
-    json config = spec.config;
+    json config = json::parse(spec.config);
     json& process = config["process"];
     process["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
     process["env"] = environment();
@@ -139,10 +140,10 @@ class Watch {
         }
         const double at = now();
         if (seen > 0 && seen_ == 0) {
-            add_line(report_, {{"seen_begin", at}});
+            add_time(report_, "seen_begin", at);
         }
         if (seen > 1 && seen_ < 2) {
-            add_line(report_, {{"seen_end", at}});
+            add_time(report_, "seen_end", at);
         }
         seen_ = seen;
     }
@@ -166,7 +167,7 @@ class Guest final : public Watch {
         for (const char* name : {"stdout", "stderr"}) {
             std::ofstream(folder() + "/" + name).flush();
         }
-        json job = spec.guest;
+        json job = json::parse(spec.guest);
         job["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
         job["env"] = environment();
         job["cwd"] = cwd;
@@ -346,8 +347,8 @@ double now() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-void add_line(int report, const json& line) {
-    const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+void add_time(int report, const char* what, double seconds) {
+    const std::string text = json::object({{what, seconds}}).dump() + "\n";
     [[maybe_unused]] const ssize_t written = write(report, text.data(), text.size());
 }
 

@@ -18,8 +18,8 @@ struct End {
 // CLOCK_MONOTONIC in seconds.
 double now();
 
-// Adds a line of JSON to a report.
-void add_line(int report, const nlohmann::json& line);
+// Adds a line of JSON to a report: at what second of `now` it was.
+void add_time(int report, const char* what, double seconds);
 
 // Runs the spec's words around the program `words`, which is to run in `folder`. `room` is null where the runtime makes
 // its own. Raises std::exception.

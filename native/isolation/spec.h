@@ -2,7 +2,6 @@
 // What nodewise-isolate is told: how a program is to be isolated, as the engine writes it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -23,15 +22,15 @@ struct Spec {
     std::vector<std::string> words;
     // Whether the runtime gets mounts, processes and a folder in memory of its own, which end with it.
     bool scratch = false;
-    // An OCI bundle's config.json without what is of the program; null where there is none.
-    nlohmann::json config;
+    // An OCI bundle's config.json without what is of the program, as JSON; null where there is none.
+    std::string config;
     // Mounts that the runtime is not to see, such as a hierarchy of control groups that it does not understand.
     std::vector<std::string> hidden;
     std::vector<Volume> volumes;
     // A guest's first file system, to which the program is added; empty where there is no guest.
     std::string initrd;
-    // What the guest is told besides.
-    nlohmann::json guest;
+    // What the guest is told besides, as JSON.
+    std::string guest;
 };
 
 // Raises std::exception for what is no such text.
