@@ -197,3 +197,33 @@ def test_a_number_in_quotes_is_reported_and_costs_nothing_else(field: str, repor
     found = read_protocol([f'{{"nodewise": 1, "seconds": 2, {field}}}'])
     assert (found.seconds, found.problem, bool(found.unread)) == (2, None, reported)
     assert not reported or field.split('"')[1] in found.unread
+
+
+@pytest.mark.parametrize(
+    ("printed", "part"),
+    [
+        ("1.5e-3", "1.5"), ("1.5E+2", "1.5"), ("1,234.5", "1"), ("2:05", "2"), ("1.5D-03", "1.5"),
+        ("0.0012e", ""), ("12.5, 3.4", ""), ("12.5,3.4", ""), ("12.", ""), ("7", ""), ("12.5 items", ""),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_number_is_no_number(printed: str, part: str) -> None:
+    problem = read_metrics(f"time: {printed}\n", {"x": re.compile("time: ([0-9]+[.]?[0-9]*)")}).problem
+    said = f"metric x: {part!r} is only a part of {printed!r}: let the pattern take all of it, as 'total: (\\S+)' does"
+    assert problem == (said if part else None)
+
+
+def test_what_a_pattern_itself_leaves_out_is_meant() -> None:
+    assert read_metrics("took 2:05", {"minutes": re.compile(r"took (\d+):")}).metrics == {"minutes": 2.0}
+    assert "'5' is only a part of '1.5'" in (read_metrics("1.5", {"x": re.compile(r"(5)$")}).problem or "")
+    assert "'3' is only a part of '1e-3'" in (read_metrics("1e-3 s", {"x": re.compile(r"(\d+) s")}).problem or "")
+    assert read_metrics("v1.5", {"x": re.compile(r"1\.(\d)")}).metrics == {"x": 5.0}
+    assert read_metrics("0.5,0.75", {"x": re.compile(r"([0-9.]+)$")}).metrics == {"x": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("printed", "unit"), [("12 ms", "ms"), ("12us", "us"), ("12 min", "min"), ("12 s", ""), ("12 msg", "")]
+)
+def test_seconds_are_in_no_other_unit(printed: str, unit: str) -> None:
+    reported = read_metrics(f"time: {printed}", {"seconds": re.compile("time: ([0-9.]+)")})
+    assert (f"is in {unit}, and seconds are needed" in (reported.problem or "")) if unit else reported.seconds == 12.0
+    assert read_metrics(f"time: {printed}", {"ms": re.compile("time: ([0-9.]+)")}).metrics == {"ms": 12.0}

@@ -48,7 +48,7 @@ def test_a_cover_keeps_apart_what_may_not_run_together() -> None:
     assert sorted((n, p[n]) for p in points for n in space.changed(p)) == sorted(_changes(space))
 
 
-@pytest.mark.parametrize(("ordered", "singles"), [(True, [8, 2]), (False, [8, 4, 2])])
+@pytest.mark.parametrize(("ordered", "singles"), [(True, [8, 2]), (False, [8, 2, 4])])
 def test_what_is_worth_a_run_of_numbers_are_the_natural_ones(ordered: bool, singles: list[int]) -> None:
     axis = Axis("n", (8, 4, 2, 1), (8, 2), 1, ordered=ordered)
     space = Space((axis,), lambda p: tuple(p.items()))

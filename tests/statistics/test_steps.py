@@ -28,6 +28,16 @@ from tests.statistics.series import uneven
             ([0.3 + k / 300 for k in (0, 1, 0, 2, 1, 0, 1, 1)], [0.3 + k / 300 for k in (1, 1, 0, 2, 1, 0, 1, 1)]),
             1 / 300,
         ),
+        # a few ticks of 1/64 s, of 1/60 s, of 1/300 s that are printed with six decimals; more of them between two values
+        (([3 / 64] * 6, [4 / 64] * 6), 1 / 64),
+        (([12 / 60, 13 / 60, 12 / 60] * 2, [12 / 60] * 6), 1 / 60),
+        (([0.036667, 0.04] * 3, [0.033333] * 6), 0.003333),
+        (([7 / 64, 7 / 64, 9 / 64] * 2, [12 / 64] * 6), 1 / 64),
+        # one number: seldom enough to be no more than one tick
+        (([3 / 64] * 6, [3 / 64] * 6), 3 / 64),
+        # what is printed with so few digits is what it looks like, and what is counted is no time
+        (([0.55] * 6, [0.50] * 6), 0.01),
+        (([1234567.0] * 6, [1234567.0] * 6), 1.0),
         (([0.51] * 2, [0.50] * 2), 0.0),
         (([0.5123456789] * 8, [0.5012345678] * 8), 0.0),
     ],
@@ -67,6 +77,21 @@ def test_the_interval_holds_the_truth_wherever_it_lies_in_its_step(how: np.ufunc
         hits += got.low <= one / other <= got.high
     # 80 at 95 %: fewer than 68 would come once in 5000 times
     assert hits >= 68
+
+
+@pytest.mark.parametrize("tick", [1 / 64, 1 / 60, 1 / 256, 1 / 30])
+@pytest.mark.parametrize("base", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("how", [np.round, np.floor])
+def test_a_clock_of_few_ticks_says_no_more_than_it_shows(tick: float, base: float, how: np.ufunc) -> None:
+    random = np.random.default_rng(54)
+    hits = cases = 0
+    for gain in (1.0, 1.03, 1.06, 1.1):
+        for _ in range(8):
+            times = [how(truth * np.exp(random.normal(0, 0.01, 12)) / tick) * tick for truth in (base * gain, base)]
+            if min(map(min, times)) > 0:
+                got = ratio_interval(*(list(t) for t in times))
+                hits, cases = hits + (got.low <= gain <= got.high), cases + 1
+    assert hits >= 0.93 * cases
 
 
 def test_what_is_known_of_the_step_may_be_said() -> None:

@@ -59,7 +59,7 @@ def run_keywords(params: Mapping[str, Any], names: Iterable[str] = _PARAMETERS) 
     read: dict[str, Callable[[Any], Any]] = {
         "stdin": lambda path: None if path == Path("null") else path,
         "env": lambda texts: dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in texts),
-        "metric": lambda texts: dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in texts),
+        "metric": lambda texts: dict(parse_pair(m, "--metric", "seconds='elapsed: (\\S+)'") for m in texts),
         "limit": lambda texts: dict(parse_pair(text, "--limit", "AS=2G") for text in texts),
     }
     return {

@@ -17,6 +17,7 @@ from typing import Any
 
 from nodewise.base.bounded_json import bounded, parse_json
 from nodewise.base.escaping import one_line
+from nodewise.base.late import late
 from nodewise.base.shapes import shown
 from nodewise.runner.patterns import PatternError, limited
 
@@ -26,6 +27,11 @@ _NOT_METRICS = ("nodewise", "seconds")
 _WORK = ("flops", "bytes", "items")
 #: How much of a line is shown.
 _SHOWN = 120
+#: How a number goes on that a pattern took a part of, and how it began: decimals, an exponent, thousands, minutes.
+_NUMBER_BEHIND = late(r"(?:\d|\.\d|[eEdD][-+]?\d|,\d{3}(?!\d)|:[0-5]\d(?!\d))[\d.,:]*(?:[eEdD][-+]?\d+)?")
+_NUMBER_BEFORE = late(r"[-+]?[\d.]*(?:\d\.|\d\.?[eEdD][-+]?)$")
+#: Units of time right behind a number.
+_NOT_SECONDS = late(r"\s?(ms|msecs?|milliseconds?|us|µs|usecs?|microseconds?|ns|nanoseconds?|min|minutes?|hours?)\b")
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,25 @@ def _last_match(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
     return next(iter(limited(pattern, lambda: [*pattern.finditer(output)])[-1:]), None)
 
 
+def _cut_from(output: str, found: re.Match[str], *, in_seconds: bool) -> str:
+    """What a pattern left behind of a number, or another unit than seconds behind it, in words; empty where it has all.
+
+    What the pattern itself has before and behind the number is what its author wanted there.
+    """
+    group = 1 if found.re.groups else 0
+    begin, end = found.span(group)
+    before = output[max(0, begin - _SHOWN) : begin] if begin == found.start() else ""
+    behind = output[end : end + _SHOWN] if end == found.end() else ""
+    head, tail = _NUMBER_BEFORE.search(before), _NUMBER_BEHIND.match(behind)
+    if head or tail:
+        whole = f"{head[0] if head else ''}{found[group]}{tail[0] if tail else ''}"
+        return f"{found[group]!r} is only a part of {whole!r}: let the pattern take all of it, as 'total: (\\S+)' does"
+    unit = _NOT_SECONDS.match(behind) if in_seconds else None
+    if unit:
+        return f"{found[group]!r} is in {unit[1]}, and seconds are needed: name the metric {unit[1]}, and give --minimize {unit[1]}"
+    return ""
+
+
 def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Reported:
     """Read `--metric NAME=REGEX`: the first group (or all of the match) of the last match is the number.
 
@@ -130,10 +155,12 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Report
         if last is None:
             return Reported(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
         text = last[1] if pattern.groups else last[0]
+        if text and (cut := _cut_from(output, last, in_seconds=name == "seconds")):
+            return Reported(problem=f"metric {name}: {cut}")
         try:
             found[name] = bounded(float(_plain(text)))
         except (TypeError, ValueError):
-            where = "" if pattern.groups else "; a pair of brackets in the pattern marks the number: 'total: ([0-9.]+)'"
+            where = "" if pattern.groups else "; a pair of brackets in the pattern marks the number: 'total: (\\S+)'"
             return Reported(problem=f"metric {name}: {text!r} is no number that can be used{where}")
         if name == "seconds" and found[name] <= 0:
             return Reported(problem=f"metric {name}: {text!r} is no number above zero")

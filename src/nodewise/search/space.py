@@ -32,8 +32,9 @@ class Axis:
 
     @property
     def worth(self) -> tuple[Any, ...]:
-        """The values that deserve a run each besides the default: of ordered numbers the natural ones, else all."""
-        return tuple(v for v in (self.natural if self.ordered else self.values) if v != self.default)
+        """The values that deserve a run each besides the default, the first to be tried first: of ordered numbers the natural ones, else all."""
+        further = () if self.ordered else self.values
+        return tuple(v for v in dict.fromkeys((*self.natural, *further)) if v != self.default)
 
 
 #: What distinguishes the point of the program as its user starts it from one that spells its defaults out.

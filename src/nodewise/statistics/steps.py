@@ -8,6 +8,7 @@ normal noise of standard deviation s and a step q the mean of rounded values is 
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ _TIED, _COARSEST = 0.75, 0.1
 #: The fewest values that lie on a lattice: at distances that are multiples of the least one, but for this share of it.
 _FEWEST_LEVELS, _EVEN = 3, 0.05
 _FEWEST_RUNS = 6
+#: So often, on average, a value comes again where few are different. Of numbers with fewer digits, or no more behind the point, what
+#: is seen is how they are printed.
+_AGAIN, _LONG = 3, 4
+#: The least distance of two values is so many ticks at most. A value is a number of them but for this share of the number, as it
+#: was printed, and never by more than the other of a tick.
+_MOST_PARTS, _PRINTED, _CLOSE = 8, 3e-4, 0.02
 #: A step is no small part of the noise from this share of the median absolute deviation on.
 _SEEN = 0.2
 #: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do
@@ -38,11 +45,12 @@ def infer_step(*series: Sequence[float] | Array) -> float:
     """The step that all values of `series` (of the same unit) are multiples of; 0 where there is none to be seen.
 
     It is a power of ten, or a multiple of it that several values share, or where many values of a series are equal and the
-    others lie at equal distances, that distance.
+    others lie at equal distances, that distance; or where few values come again and again, what all of them are multiples of.
     """
     arrays = [np.asarray(values, dtype=float) for values in series]
     distances = [step for values in arrays if (step := _distance(values)) > 0]
-    return max(_decimal_step(np.concatenate(arrays)), min(distances, default=0.0))
+    every = np.concatenate(arrays)
+    return max(_decimal_step(every), _ticks(every), min(distances, default=0.0))
 
 
 def _decimal_step(values: Array) -> float:
@@ -56,6 +64,34 @@ def _decimal_step(values: Array) -> float:
             shared = int(np.gcd.reduce(different)) if different.size >= _FEWEST_VALUES else 1
             return shared / 10.0**decimals
     return 0.0
+
+
+def _ticks(values: Array) -> float:
+    """The largest step that a few values are multiples of, where they come again and again; 0 where there is none.
+
+    Times are numbers of ticks, as 3/64 and 4/64 s. What has no more digits than one prints is left to its decimals. Where all are
+    one number with more, its clock may tick as seldom as that.
+    """
+    # differences of clocks carry the noise of floating-point numbers
+    different = sorted({float(f"{v:.9g}") for v in values})
+    again = values.size >= 2 * _FEWEST_RUNS and len(different) <= values.size // _AGAIN
+    if not again or not any(map(_is_long, different)):
+        return 0.0
+    if len(different) == 1:
+        return 0.0 if different[0].is_integer() else different[0]
+    gap = min(b - a for a, b in pairwise(different))
+    for parts in range(1, _MOST_PARTS + 1):
+        units = np.array(different) * parts / gap
+        if np.all(np.abs(units - np.round(units)) <= np.clip(_PRINTED * units, _EXACT, _CLOSE)):
+            return gap / parts
+    return 0.0
+
+
+def _is_long(value: float) -> bool:
+    """Whether a value has more digits, and more of them behind the point, than a program prints of a time."""
+    digits, _, power = f"{value:.9e}".partition("e")
+    count = len(digits.replace(".", "").rstrip("0"))
+    return count >= _LONG and count - 1 - int(power) > _LONG
 
 
 def _distance(values: Array) -> float:

@@ -28,7 +28,19 @@ def _axis(name: str, texts: Sequence[str], default: str | None = None) -> Axis:
         values.sort(key=lambda v: by_text[v])
         if all(re.fullmatch(r"[1-9]\d*|0", v) for v in values):
             values, first = [int(v) for v in values], int(first)
-    return Axis(name, tuple(values), tuple(values), first, ordered=ordered)
+    return Axis(name, tuple(values), tuple(_spread(values)), first, ordered=ordered)
+
+
+def _spread(values: Sequence[Any]) -> list[Any]:
+    """The ends, the middle, the middles of both halves and so on: with few runs no part of what a user lists is left out for its place."""
+    found = list(dict.fromkeys((values[-1], values[0])))
+    parts = [(0, len(values) - 1)]
+    for low, high in parts:
+        middle = (low + high) // 2
+        if middle > low:
+            found.append(values[middle])
+            parts += [(low, middle), (middle, high)]
+    return found
 
 
 def _number(text: str) -> float | None:
