@@ -101,3 +101,20 @@ def test_stretches_cover_the_series_at_each_length() -> None:
         assert all(0 <= low < high <= n for low, high in found)
         assert {low for low, _ in found} >= {0}
         assert {high for _, high in found} == {high for _, high in found if high <= n}
+
+
+@pytest.mark.parametrize("count", [257, 1000, 20_000])
+@pytest.mark.parametrize("ago", [12, 60, 400])
+def test_a_change_of_late_shows_in_a_long_series(count: int, ago: int) -> None:
+    if ago > count // 2:
+        pytest.skip("it is in the middle")
+    series = 1 + 0.01 * np.random.default_rng([count, ago]).normal(size=count)
+    series[count - ago :] *= 1.2
+    (change,) = find_changes(series, 0.01)
+    assert change.first == count - ago and change.ratio == pytest.approx(1.2, rel=0.02)
+
+
+def test_a_long_series_that_does_not_change_is_rarely_marked() -> None:
+    dice = np.random.default_rng(77)
+    # 60 at 5 %: eight or more would come once in a hundred times
+    assert sum(bool(find_changes(1 + 0.01 * dice.normal(size=1500))) for _ in range(60)) < 8

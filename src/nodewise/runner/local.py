@@ -35,7 +35,7 @@ from nodewise.runner.failures import failure_of, start_error
 from nodewise.runner.find_program import find_program
 from nodewise.runner.launch import helpers_matter, helpers_of
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.marks import OTHER_LOAD, STOPPED, UNREAD, find_marks
+from nodewise.runner.marks import LEFT_BEHIND, OTHER_LOAD, STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.outlived import RUN_VARIABLE, end_outlived, now_s
 from nodewise.runner.price import COST
@@ -431,7 +431,7 @@ def _left_behind(names: Sequence[str]) -> str:
     if len(counted) > _MOST_NAMED:
         reported.append(f"{len(counted) - _MOST_NAMED} more")
     processes = f"{len(names)} process{'es' * (len(names) != 1)}"
-    return f"left behind: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(reported)}"
+    return f"{LEFT_BEHIND}: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(reported)}"
 
 
 def _limit_number(name: str) -> int:

@@ -12,6 +12,8 @@ from nodewise.base.units import format_percent, format_seconds
 
 #: The kind of mark of processors that others used.
 OTHER_LOAD = "other load"
+#: The kind of mark of a run whose program left processes.
+LEFT_BEHIND = "left behind"
 #: The kind of mark of a run whose runner did not see its end in time.
 STOPPED = "stopped"
 #: How the mark begins of what a program reported by the sample protocol and could not be read.

@@ -39,8 +39,9 @@ def named_values(axis: Axis) -> str:
     """The values of an axis in words, the program's own first; of many only the ends."""
     if axis.ordered and len(axis.values) > _MOST_NAMED:
         return f"{axis.values[0]} to {axis.values[-1]} (now {axis.default})"
-    others = [one_line(str(v)) for v in axis.values if v != axis.default]
+    others = [one_line(str(v)) or "''" for v in axis.values if v != axis.default]
     shown = (
         others if len(others) < _MOST_NAMED else [*others[: _MOST_NAMED - 2], f"{len(others) - _MOST_NAMED + 2} more"]
     )
-    return apart([f"{one_line(str(axis.default))} (now)", *shown])
+    now = one_line(str(axis.default)) or "''"
+    return apart([f"{now} (now)", *shown])

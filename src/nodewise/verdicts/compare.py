@@ -28,6 +28,7 @@ from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 from nodewise.verdicts.isolated import memory_notes, own_wall
+from nodewise.verdicts.left_behind import disturbed_runs, left_behind_notes
 from nodewise.verdicts.pair import (
     WHEN_BUSY,
     PairVerdict,
@@ -227,7 +228,7 @@ def _row(
         medians=_medians(experiment, key) if values else {},
         shape=_shape(experiment, key) if values else Shape(),
         metrics=secondary.of(at) if values else {},
-        disturbed=int(experiment.records.marked[at].sum()),
+        disturbed=disturbed_runs(experiment, key, COMPARE),
         work=None,
         against_reference=pair,
     )
@@ -303,6 +304,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
         when = format_count(row.failed, "run") if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
     notes += [("stopped", text) for text in _stopped_note(experiment, row)]
+    notes += [("left behind", text) for text in left_behind_notes(experiment, row.name)]
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), own_wall(experiment, row.name, row.medians)

@@ -26,6 +26,7 @@ from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.failures import failures_of, left_out_notes, settings_to_blame, shared_failures
 from nodewise.verdicts.launch import Launch, launched, to_be_set_note
+from nodewise.verdicts.left_behind import left_behind_notes
 from nodewise.verdicts.never_ended import cut_off_notes, given_up, why_no_other
 from nodewise.verdicts.pair import (
     Pairs,
@@ -364,6 +365,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = failures_of(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
+    notes += left_behind_notes(experiment, BASELINE)
     notes += untried_notes(experiment)
     if question.earlier and question.refuted:
         notes.append("what the earlier tunes suggest does not hold here: the search went on without it")

@@ -32,8 +32,12 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
         none = "no setting was shown to be faster" if verdict.comparison is not None else verdict.reason
         lines.append(f"best      as it is: {none}")
         if verdict.candidate != verdict.baseline.key:
-            centre = shown(verdict.summary(verdict.candidate).median)
+            found = verdict.summary(verdict.candidate).median
+            centre = shown(found)
             how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
+            if verdict.verdict is Word.UNDECIDED and found is not None and base.median is not None:
+                worse = found < base.median if verdict.maximise else found > base.median
+                how = "looked no better in these runs" if worse else how
             lines.append(f"next      {verdict.candidate}: {centre}, which {how}")
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
