@@ -20,6 +20,7 @@ KEPT_VARIABLES = (
     *("OMP_", "KMP_", "GOMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "ONEDNN_", "DNNL_", "VECLIB_", "FLEXIBLAS"),
     *("OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_", "MPICH_", "MPIR_CVAR_", "I_MPI_"),
     *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "JAVA_", "JDK_", "_JAVA_", "NODE_OPTIONS", "UV_THREADPOOL_SIZE"),
+    *("OCAMLRUNPARAM", "CAMLRUNPARAM", "RUBYOPT", "RUBY_"),
     *(
         "PYTHONMALLOC",
         "PYTHON_GIL",
