@@ -98,3 +98,22 @@ def test_a_confirmation_takes_no_fewer_runs_than_an_interval_does_however_large_
     reserve = _told(0.1, 1.0)
     least = 2 * fewest_blocks(0.05)
     assert least <= reserve.needed(A, 40, 0.05) <= 2 * least
+
+
+def test_of_a_budget_of_time_a_confirmation_has_an_eighth() -> None:
+    reserve, alpha = _told(0.7, 0.9), 0.05
+    counted, timed = (reserve.runs(A, 2.0, 3000, 4000, alpha, timed=timed) for timed in (False, True))
+    assert counted < 100 and timed == 500
+    # of few runs that is less than it takes anyway
+    assert reserve.runs(A, 2.0, 60, 80, alpha, timed=True) >= 2 * fewest_blocks(alpha)
+
+
+def test_a_baseline_that_varies_more_than_the_rest_needs_more_runs() -> None:
+    def needed(slow: float) -> float:
+        search, costs = GuidedSearch(SPACE), Costs()
+        for k in range(16):
+            wobble = 1 + 0.01 * (-1) ** k
+            search.tell({NONE: slow if k % 4 < 2 else 1.0, A: 0.6 * wobble, B: 0.7 / wobble})
+        return Reserve(search, SPACE, costs, 0.01).needed(A, 1000, 0.05)
+
+    assert needed(1.02) < 100 < needed(3.0)

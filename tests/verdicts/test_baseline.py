@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An experiment held against an earlier one: what differs is named, and only what is alike is compared."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from nodewise.verdicts.baseline import against_baseline, unlike
 from nodewise.verdicts.baseline import differences as differences_of
 from nodewise.verdicts.question import machine_of, question_of
 from tests.surfaces import machine
-from tests.verdicts.cases import Runs, compared
+from tests.verdicts.cases import BUSY, Runs, compared
 
 HERE = replace(machine(2, 1), hostname="here", memory_bytes=64 << 30, kernel="6.1", transparent_huge_pages="madvise")
 
@@ -137,3 +138,36 @@ def test_what_counts_as_none_is_what_is_asked_now(tmp_path: Path) -> None:
         now = _made(tmp_path / f"now {word}", 0.9, names="a", blocks=30, within=within_now)
         (pair,) = against_baseline(now, then).pairs
         assert pair.verdict is word
+
+
+def _busy(runs: int) -> Callable[[int], Mapping[str, Any]]:
+    return lambda run: {"marks": (BUSY,)} if run < runs else {}
+
+
+@pytest.mark.parametrize(("then_runs", "now_runs", "said"), [(0, 7, "undecided: the"), (7, 0, "undecided: then the")])
+def test_a_busy_machine_says_nothing_against_a_baseline(
+    tmp_path: Path, then_runs: int, now_runs: int, said: str
+) -> None:
+    then = compared(tmp_path / "then", {"a": Runs(1.0, change=_busy(then_runs))}, 12, machine=HERE.to_json())
+    now = compared(tmp_path / "now", {"a": Runs(2.0, change=_busy(now_runs))}, 12, machine=HERE.to_json())
+    (pair,) = against_baseline(now, then).pairs
+    assert (pair.verdict, pair.low, pair.high) == (Word.UNDECIDED, None, None)
+    assert pair.sentence == f"{said} machine was busy (7 of 12 runs, other load)"
+    accepted = compared(
+        tmp_path / "accepted",
+        {"a": Runs(2.0, change=_busy(now_runs))},
+        12,
+        machine=HERE.to_json(),
+        accept_disturbed=True,
+    )
+    assert against_baseline(accepted, then).pairs[0].verdict is Word.SLOWER
+
+
+def test_disturbed_runs_do_not_decide_against_a_baseline(tmp_path: Path) -> None:
+    def slow(run: int) -> Mapping[str, Any]:
+        return {"marks": (BUSY,), "seconds": 3.0, "wall_s": 3.0} if run < 5 else {}
+
+    then = compared(tmp_path / "then", {"a": Runs(1.0)}, 14, machine=HERE.to_json())
+    now = compared(tmp_path / "now", {"a": Runs(1.0, change=slow)}, 14, machine=HERE.to_json())
+    (pair,) = against_baseline(now, then).pairs
+    assert pair.low is not None and pair.low > 0.95 and pair.ratio == pytest.approx(1.0, abs=0.02)

@@ -9,6 +9,7 @@ from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
+from nodewise.statistics.summary import MAD_TO_SIGMA, mad
 from nodewise.verdicts.ablation import ablation_blocks
 
 #: How many standard errors the gain should lie above none after the confirmation.
@@ -20,6 +21,10 @@ _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 #: A machine that has slowed down by so much still comes to an answer, if that takes no more than this share of all runs: hosts of virtual
 #: machines do, from one second to the next.
 _SLOWER, _SLOWER_SHARE = 3.0, 0.25
+#: What a confirmation has at least of a budget of time, of which a short program's runs are a small part.
+_LEAST_SHARE = 1 / 8
+#: So many pairs tell how they vary; twice as much as all runs is another noise, of two threads that wait for each other, say.
+_TELLING_PAIRS, _MUCH_NOISIER = 8, 2.0
 #: Runs are kept to find out what a gain of at least this (in log time) comes from: a gain without its cause is half an answer.
 CLEAR_GAIN = 0.08
 #: One setting is taken to be faster than another by so many deviations of the model.
@@ -54,7 +59,13 @@ class Reserve:
             # two axes are what most settings are reduced to
             apart = 3 * ablation_blocks(2)
             spare += apart if apart <= total * _APART_SHARE else 0
-        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
+        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._noise(best) / sure) ** 2)
+
+    def _noise(self, best: Point) -> float:
+        """The standard deviation of one run's log time, here: that of the search, but where these two surely vary far more than its other runs."""
+        pairs = self._search.pairs(best, self._search.reference, 0)
+        own = MAD_TO_SIGMA * mad(pairs) / math.sqrt(2) if len(pairs) >= _TELLING_PAIRS else 0.0
+        return own if own > _MUCH_NOISIER * self._search.noise else self._search.noise
 
     def for_ablation(self, best: Point, arms: int, left: int, spare: int) -> int:
         """How many of the runs left the comparison leaves, to find out what a clear gain comes from; it can do without `spare`."""
@@ -107,7 +118,8 @@ class Reserve:
             return math.ceil(fewest)
         enough = self.needed(best, total, alpha) * price + self._to_reduce(best, total)
         if timed:
-            enough = max(enough, min(_SLOWER * fewest, _SLOWER_SHARE * total))
+            # noise of the last moment is not all that there is: a comparison of a fraction of a second sees no other
+            enough = max(enough, min(_SLOWER * fewest, _SLOWER_SHARE * total), _LEAST_SHARE * total)
         return math.ceil(min(max(fewest, total * share), enough))
 
     def _to_reduce(self, best: Point | None, total: int) -> int:

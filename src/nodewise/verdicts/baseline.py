@@ -14,8 +14,10 @@ from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import kind_named
 from nodewise.runner.objective import Objective
 from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.summary import median
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Verdict, Word, judge
+from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.question import machine_of, question_of
 
@@ -160,11 +162,32 @@ def asked_otherwise(objective: Objective, then: Experiment) -> list[str]:
     return [f"what is compared: {then.objective.metric} then, {objective.metric} now"]
 
 
+def _deciding(experiment: Experiment, key: str, accept_disturbed: bool) -> tuple[list[float], str]:
+    """A contender's costs that decide, and why they cannot where more than half of its runs were disturbed; then all of them.
+
+    As in a comparison (`pair.judge_pairs`): the undisturbed ones, or all where that is accepted.
+    """
+    phase, records = phase_of(experiment), experiment.records
+    good = [int(i) for i in records.of(key, phase) if not math.isnan(experiment.costs[i])]
+    every = [float(experiment.costs[i]) for i in good]
+    if accept_disturbed:
+        return every, ""
+    met = phase_met(experiment, phase).of(key)
+    quiet = [float(experiment.costs[i]) for i in good if int(records.blocks[i]) not in met.which]
+    return (every, met.reason) if 2 * len(quiet) < len(every) else (quiet, "")
+
+
 def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool, looks: OpenLooks) -> BaselinePair:
     command = next((c.text for c in question_of(then).contenders if c.name == old), old)
     if not comparable:
         return BaselinePair(key, old, command, False, None, None, None, None, None)
-    costs_then, costs_now = costs_of(then, old, phase_of(then)), costs_of(now, key, phase_of(now))
+    accepted = question_of(now).accept_disturbed
+    costs_then, busy_then = _deciding(then, old, accepted)
+    costs_now, busy_now = _deciding(now, key, accepted)
+    if busy_now or busy_then:
+        sentence = f"undecided: {busy_now}" if busy_now else f"undecided: then {busy_then}"
+        guess = median(costs_then) / median(costs_now)
+        return BaselinePair(key, old, command, True, Word.UNDECIDED, guess, None, None, sentence)
     verdict = judge_unpaired(costs_then, costs_now, looks, question_of(now).within, final=True)
     ratio = verdict.ratio
     return BaselinePair(
