@@ -113,7 +113,7 @@ def test_a_baseline_that_varies_more_than_the_rest_needs_more_runs() -> None:
         search, costs = GuidedSearch(SPACE), Costs()
         for k in range(16):
             wobble = 1 + 0.01 * (-1) ** k
-            search.tell({NONE: slow if k % 4 < 2 else 1.0, A: 0.6 * wobble, B: 0.7 / wobble})
+            search.tell({NONE: slow if k % 4 < 2 else 1.0, A: 0.8 * wobble, B: 0.9 / wobble})
         return Reserve(search, SPACE, costs, 0.01).needed(A, 1000, 0.05)
 
     assert needed(1.02) < 100 < needed(3.0)
