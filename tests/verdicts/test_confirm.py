@@ -108,6 +108,30 @@ def test_all_that_is_said_of_a_repetition(tmp_path: Path, name: str, seconds: fl
     hold(f"confirm {name}", verdict, tmp_path / "x")
 
 
+@pytest.mark.parametrize(
+    ("fails", "error", "word"),
+    [
+        (1, "exit code 3", Held.HOLDS),
+        (2, "exit code 3", Held.GONE),
+        (1, "wrong result: output differs from the baseline's at line 1", Held.GONE),
+    ],
+)
+def test_what_failed_by_chance_then_may_fail_as_often_now(tmp_path: Path, fails: int, error: str, word: Held) -> None:
+    made = compared(
+        tmp_path / "x",
+        {
+            "a": Runs(1.0),
+            "b": Runs(0.8, change=lambda run: {"error": error} if run % 3 < fails else {}),
+        },
+        blocks=20,
+        kind="confirm",
+        promise={**PROMISE, "flaky": True},
+    )
+    verdict = confirm_verdict(made, "decided")
+    assert verdict.verdict is word
+    assert any("only the other runs are reported" in note for note in verdict.notes) == (word is Held.HOLDS)
+
+
 def test_what_is_promised_is_the_greatest_decided_difference(tmp_path: Path) -> None:
     def promised(name: str, **seconds: float) -> Promise:
         return promise_of(compared(tmp_path / name, {n: Runs(s) for n, s in seconds.items()}))

@@ -7,6 +7,7 @@ import math
 import os
 import random
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -47,6 +48,7 @@ from nodewise.verdicts.compare import (
 )
 from nodewise.verdicts.disturbed import PhaseMet, met_of
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.failures import fails_by_chance
 from nodewise.verdicts.pair import Pairs, judge_pairs
 
 #: So many runs of a command that stands alone are enough.
@@ -174,6 +176,7 @@ class Comparer:
         self._failed: dict[str, str] = {}
         self._well: dict[str, float] = {}
         self._bad = 0
+        self._bad_of: Counter[str] = Counter()
         self._set_up: list[Contender] = []
         self._left: list[str] = []
         self._met: list[Met] = []
@@ -387,13 +390,17 @@ class Comparer:
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so.
 
-        One that stands alone goes on: its good runs are what is asked for.
+        One that stands alone goes on: its good runs are what is asked for. So does one of a repetition that failed by chance before.
         """
         self._last_bad = sample
         if self._question.kind == RUN:
             self._bad += 1
             if not self._well and (self._bad >= _TRIES or self._meter.seconds > _TRIES_S):
                 raise self._never_well(sample)
+            return
+        self._bad_of[key] += 1
+        flaky = self._question.more.get("promise", {}).get("flaky", False)
+        if flaky and fails_by_chance(sample, self._bad_of[key], len(self._costs[key])):
             return
         if not self._costs[key] and key not in self._question.may_fail:
             raise _program_error(text, sample, self._way_on(key, sample) if self._question.kind == COMPARE else None)

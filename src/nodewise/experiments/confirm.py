@@ -28,6 +28,7 @@ from nodewise.verdicts.baseline import unlike
 from nodewise.verdicts.compare import COMPARE, CONFIRM
 from nodewise.verdicts.confirm import ConfirmVerdict, Promise, confirm_verdict, promise_of
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.failures import failures_of
 from nodewise.verdicts.question import AskedContender, question_of
 
 #: Programs whose first argument is another program's file.
@@ -194,6 +195,7 @@ def confirm(
                 "command": list(one.setting.command),
                 "differences": unlike(now, repetition.earlier),
                 "notes": list(notes),
+                "flaky": any(failures_of(repetition.earlier, key)[0] for key in (one.setting.key, other.setting.key)),
             }
         },
     )

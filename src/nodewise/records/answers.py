@@ -32,12 +32,18 @@ if TYPE_CHECKING:
     from nodewise.records.experiment import Experiment
 
 QUESTION = "same_output"
+_WRONG = "wrong result"
 _MOST_KNOWN = 1000
 
 
 def wrong(rule: SameOutput, differs: str) -> str:
     """The error of a run whose answer differs."""
-    return f"wrong result: {rule.named} differs from the baseline's at {differs}"
+    return f"{_WRONG}: {rule.named} differs from the baseline's at {differs}"
+
+
+def is_wrong(sample: Sample) -> bool:
+    """Whether a run failed because its answer differs."""
+    return (sample.error or "").startswith(f"{_WRONG}: ")
 
 
 class AnswerJudge:

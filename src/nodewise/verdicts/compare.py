@@ -27,6 +27,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
+from nodewise.verdicts.failures import went_on
 from nodewise.verdicts.isolated import memory_notes, own_wall
 from nodewise.verdicts.left_behind import disturbed_runs, left_behind_notes
 from nodewise.verdicts.pair import (
@@ -259,10 +260,8 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
-#: The most contenders that are named where several may be the best.
-_NAMED = 6
-#: A note that this many commands share is given once for all of them.
-_SHARED = 3
+#: The most contenders that are named where several may be the best; a note that so many commands share is given once for all of them.
+_NAMED, _SHARED = 6, 3
 _ALIKE = {
     "waits": "wait for something else than the processor (files, network, sleep), which is then what is measured",
     "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
@@ -297,7 +296,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
     made = int(experiment.records.of(row.name, COMPARE).size)
-    if row.error and experiment.question["kind"] == RUN:
+    kind = experiment.question["kind"]
+    if row.error and (kind == RUN or (kind == CONFIRM and went_on(experiment, row.name, COMPARE))):
         counted = f"{row.failed} of {format_count(made, 'run')}" if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {counted}; only the other runs are reported: {row.error}"))
     elif row.error:

@@ -15,7 +15,8 @@ from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
-from nodewise.verdicts.compare import CONFIRM, CompareVerdict, compare_verdict, reference_of
+from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
+from nodewise.verdicts.failures import went_on
 from nodewise.verdicts.pair import PairVerdict, costs_of
 from nodewise.verdicts.question import question_of, read_part, stopped_by
 from nodewise.verdicts.stored import Stored
@@ -64,11 +65,12 @@ class Promise:
 
 @dataclass(frozen=True)
 class AskedPromise:
-    """What the question of a repetition says besides the promise: the command that is run, and its notes."""
+    """What the question of a repetition says besides the promise: the command that is run, its notes, and whether runs failed then."""
 
     command: tuple[str, ...]
     differences: tuple[str, ...]
     notes: tuple[str, ...]
+    flaky: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,9 +220,10 @@ def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
     comparison = compare_verdict(experiment, stopped)
     row = comparison.contenders[1]
     again = row.against_reference if row.runs else None
-    # a first run that fails is the only one
     counted = f" in {row.failed} of {row.runs + row.failed} runs" if row.failed else ""
     failure = row.error and row.error + counted
+    if row.failed and went_on(experiment, row.name, COMPARE):
+        failure = None
     held, reason = judge_promise(promise, again, failure)
     now = again.sentence if again is not None and failure is None else reason
     return ConfirmVerdict(

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodewise.base.escaping import one_line
+from nodewise.records.answers import is_wrong
 from nodewise.records.experiment import Experiment
+from nodewise.runner.sample import Sample
 from nodewise.runner.setting import BASELINE
 from nodewise.search.failures import fails_more
 
+#: So often a setting may fail before it has run well.
+_TRIES = 2
 #: Of more settings that failed only the number is said.
 _MOST_NAMED = 8
 
@@ -20,6 +24,24 @@ def failures_of(experiment: Experiment, key: str) -> tuple[int, int]:
     bad = [int(i) for i in at[~experiment.records.ok[at]]]
     cut = sum(experiment.records[i].sample.cut_off for i in bad)
     return len(bad) - cut, int(at.size) - cut
+
+
+def fails_by_chance(sample: Sample, bad: int, good: int) -> bool:
+    """Whether a setting that tune found in spite of failures goes on after one: `bad` of its runs failed so far, `good` ran well.
+
+    No more than twice before the first good run, and no more often than it runs well; what hangs or gives a wrong result is no chance.
+    """
+    return not sample.cut_off and not is_wrong(sample) and bad <= max(_TRIES, good)
+
+
+def went_on(experiment: Experiment, key: str, phase: str) -> bool:
+    """Whether a contender of a repetition went on, whatever failed of its runs: one of them failed before, and this one by chance."""
+    promise = experiment.question.get("promise")
+    if not (isinstance(promise, Mapping) and promise.get("flaky")):
+        return False
+    at = experiment.records.of(key, phase)
+    bad = [int(i) for i in at[~experiment.records.ok[at]]]
+    return not bad or fails_by_chance(experiment.records[bad[-1]].sample, len(bad), int(at.size) - len(bad))
 
 
 def shared_failures(experiment: Experiment, candidate: str) -> list[str]:
