@@ -137,7 +137,8 @@ class Observer:
             alive = self.sweep()
             spent = time.thread_time() - begin
             self.seen.cost_s += spent
-            sampling += spent - self._looking_s
+            # the first sample loads what the others have: on a busy machine it may take as long as all of them may
+            sampling += spent - self._looking_s if self.seen.samples > 1 else 0.0
             now = time.monotonic() - self._begin
             if not alive or (seconds is not None and now >= seconds):
                 break

@@ -29,9 +29,8 @@ _FEWEST_RUNS = 6
 #: So often, on average, a value comes again where few are different. Of numbers with fewer digits, or no more behind the point, what
 #: is seen is how they are printed.
 _AGAIN, _LONG = 3, 4
-#: The least distance of two values is so many ticks at most. A value is a number of them but for this share of the number, as it
-#: was printed, and never by more than the other of a tick.
-_MOST_PARTS, _PRINTED, _CLOSE = 8, 3e-4, 0.02
+#: The least distance of two values is so many ticks at most.
+_MOST_PARTS = 8
 #: A step is no small part of the noise from this share of the median absolute deviation on.
 _SEEN = 0.2
 #: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do
@@ -74,24 +73,31 @@ def _ticks(values: Array) -> float:
     """
     # differences of clocks carry the noise of floating-point numbers
     different = sorted({float(f"{v:.9g}") for v in values})
-    again = values.size >= 2 * _FEWEST_RUNS and len(different) <= values.size // _AGAIN
-    if not again or not any(map(_is_long, different)):
+    if values.size < 2 * _FEWEST_RUNS or len(different) > values.size // _AGAIN or not any(map(_is_long, different)):
         return 0.0
     if len(different) == 1:
         return 0.0 if different[0].is_integer() else different[0]
     gap = min(b - a for a, b in pairwise(different))
+    # of a value that was printed the last digit was rounded
+    rounded = 10.0 ** -min(_digits(v)[1] for v in different if _is_long(v))
     for parts in range(1, _MOST_PARTS + 1):
         units = np.array(different) * parts / gap
-        if np.all(np.abs(units - np.round(units)) <= np.clip(_PRINTED * units, _EXACT, _CLOSE)):
+        if np.all(np.abs(units - np.round(units)) <= (1 + units) * rounded * parts / gap):
             return gap / parts
     return 0.0
 
 
+def _digits(value: float) -> tuple[int, int]:
+    """How many digits a value has, and how many of them behind the point."""
+    digits, _, power = f"{value:.8e}".partition("e")
+    count = len(digits.replace(".", "").rstrip("0"))
+    return count, count - 1 - int(power)
+
+
 def _is_long(value: float) -> bool:
     """Whether a value has more digits, and more of them behind the point, than a program prints of a time."""
-    digits, _, power = f"{value:.9e}".partition("e")
-    count = len(digits.replace(".", "").rstrip("0"))
-    return count >= _LONG and count - 1 - int(power) > _LONG
+    digits, behind = _digits(value)
+    return digits >= _LONG and behind > _LONG
 
 
 def _distance(values: Array) -> float:

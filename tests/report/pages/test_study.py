@@ -50,6 +50,14 @@ def test_the_page_is_safe_whatever_the_texts_are(browser: Browser, tmp_path: Pat
     assert wrong == []
 
 
+def test_the_page_has_the_conditions_that_the_terminal_names(tmp_path: Path) -> None:
+    result = replace(study_result(), conditions=("steal of 3% in <all> runs",))
+    assert (
+        "<li>condition: steal of 3% in &lt;all&gt; runs</li>"
+        in study_page_of(result, README, tmp_path / "x").read_text()
+    )
+
+
 def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     page = study_page_of(study_result(), README, folder)

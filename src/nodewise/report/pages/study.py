@@ -40,6 +40,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
                 "many": len(r.point) > MOST_KNOBS,
                 "table": table_of(r),
                 "not_run": not_run(r),
+                "conditions": r.conditions,
                 "report_lines": r.report_lines,
                 "pareto": f"pareto-{i}",
                 "curve": f"curve-{i}",

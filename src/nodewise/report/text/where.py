@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_seconds
+from nodewise.placement.registry import binding_variables
 from nodewise.runner.agreement import Agreement
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 
 _HEADINGS = ("thread", "tid", "name", "may use", "ran on", "time", "moves", "")
 #: A process with more threads than this is shown by groups of like threads.
 _MANY = 40
+#: Of fewer samples the threads that were asked for may have been missed.
+_FEW = 3
 
 
 def where_table(seen: Observation, agreed: Agreement) -> str:
@@ -108,10 +111,17 @@ def _memory(process: SeenProcess) -> list[str]:
     return [f"  memory by node is not known: {process.memory_missing or 'no sample saw it'}"]
 
 
+def _asks(process: SeenProcess) -> bool:
+    """Whether a variable says where its threads are to be, and not only how many."""
+    return any(name in process.environment for name in binding_variables())
+
+
 def _verdict(seen: Observation, agreed: Agreement) -> str:
     taken = f"{seen.samples} sample{'s' * (seen.samples != 1)} in {format_seconds(seen.seconds)}"
     if not seen.working:
         return f"Nothing ran long enough to be seen ({taken})."
+    if agreed.agrees is None and seen.samples < _FEW and any(map(_asks, seen.working)):
+        return f"What was asked for could not be compared with so few samples ({taken})."
     if agreed.agrees is None:
         return f"Nothing was asked for that the threads could be compared with ({taken})."
     sources = sorted({v.asked_by for v in agreed.verdicts.values() if v.asked_by})
