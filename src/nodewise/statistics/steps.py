@@ -71,9 +71,12 @@ def _ticks(values: Array) -> float:
     Times are numbers of ticks, as 3/64 and 4/64 s. What has no more digits than one prints is left to its decimals. Where all are
     one number with more, its clock may tick as seldom as that.
     """
-    # differences of clocks carry the noise of floating-point numbers
-    different = sorted({float(f"{v:.9g}") for v in values})
-    if values.size < 2 * _FEWEST_RUNS or len(different) > values.size // _AGAIN or not any(map(_is_long, different)):
+    if values.size < 2 * _FEWEST_RUNS or values.min() <= 0:
+        return 0.0
+    # differences of clocks carry the noise of floating-point numbers: nine digits of a value are its own
+    scale = 10.0 ** (8 - np.floor(np.log10(values)))
+    different = [float(v) for v in np.unique(np.round(values * scale) / scale)[: values.size // _AGAIN + 1]]
+    if len(different) > values.size // _AGAIN or not any(map(_is_long, different)):
         return 0.0
     if len(different) == 1:
         return 0.0 if different[0].is_integer() else different[0]
