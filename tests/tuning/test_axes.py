@@ -12,6 +12,7 @@ from nodewise.search.space import Point
 from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.catalogue.choose import followers_for, knobs_for
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.outline import named_values
 from nodewise.tuning.ranks import read_ranked
 from tests.surfaces import machine
 
@@ -194,3 +195,15 @@ def test_binding_variables_of_the_user_make_way_for_a_placement() -> None:
     assert setting.unset == ("KMP_AFFINITY",)
     assert set(setting.env) == {"OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND"}
     assert setting.mask == (0, 2)
+
+
+def test_with_few_runs_no_part_of_a_list_is_left_out_for_its_place() -> None:
+    (axis,) = _options("./app {n}", "", parameters={"n": tuple(str(2**k) for k in range(9))}).space.axes
+    assert axis.worth[:4] == (256, 16, 4, 64) and sorted(axis.worth) == [2**k for k in range(1, 9)]
+    (axis,) = _options("./app {n}", "", parameters={"n": tuple("abcde")}).space.axes
+    assert axis.worth == ("e", "c", "b", "d") and axis.default == "a"
+
+
+def test_an_empty_value_is_shown_in_quotes() -> None:
+    (axis,) = _options("./app {n}", "", parameters={"n": ("", "x")}).space.axes
+    assert named_values(axis) == "'' (now), x"
