@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a tune found, in lines of text."""
+
+from pathlib import Path
+
+import pytest
+
+from nodewise.report.text.tune import tune_text
+from nodewise.runner.setting import BASELINE, Setting
+from nodewise.verdicts.stored import stored
+from nodewise.verdicts.tune import tune_verdict
+from tests.verdicts.cases import Runs, tuned
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.8, "may be no better"), (1.3, "looked no better in these runs")])
+def test_what_looked_best_and_was_not_shown_to_be_is_said_as_it_looked(
+    tmp_path: Path, seconds: float, said: str
+) -> None:
+    base, other = Setting(("./app",)), Setting(("./app",), {"threads": 2}, env={"OMP_NUM_THREADS": "2"})
+    noisy = Runs(1.0, 0.4), Runs(seconds, 0.4)
+    made = tuned(
+        tmp_path / "x",
+        [(base, noisy[0], range(1, 9)), (other, noisy[1], range(1, 9))],
+        {BASELINE: noisy[0], other.key: noisy[1]},
+        blocks=6,
+        candidate=other.key,
+        axes={"threads": [1, 2]},
+    )
+    lines = tune_text(stored(made, tune_verdict(made, "budget")), 100).splitlines()
+    assert [line.rpartition("which ")[2] for line in lines if line.startswith("next ")] == [said]
