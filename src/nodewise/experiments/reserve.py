@@ -120,7 +120,11 @@ class Reserve:
         if timed:
             # noise of the last moment is not all that there is: a comparison of a fraction of a second sees no other
             enough = max(enough, min(_SLOWER * fewest, _SLOWER_SHARE * total), _LEAST_SHARE * total)
-        return math.ceil(min(max(fewest, total * share), enough))
+        kept = min(max(fewest, total * share), enough)
+        if self._search.promises:
+            # a block for what the model expects to be better, as far as the fewest are left
+            kept = max(fewest, min(kept, left - self._search.size))
+        return math.ceil(kept)
 
     def _to_reduce(self, best: Point | None, total: int) -> int:
         """How many runs are kept for finding out what of the best point carries its gain."""

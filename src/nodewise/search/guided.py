@@ -51,10 +51,14 @@ _REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
 _TRIFLE, _TRIFLE_OF_NOISE = 0.0008, 0.015
 #: A gain over the leader that is not worth looking for.
 _LET_GO = 0.002
+#: A gain that some more of the search is worth, and so many points that promise one run beside the pairs.
+_CLEARLY, _MOST_HOPED = 0.02, 2
 #: How often a simpler setting has to run before it is left out for being as good as the leader only perhaps.
 _ENOUGH = 3
 #: Of spaces of more combinations than this not all are tried.
 _MOST_COMBINED = 100
+#: The share of the runs that the first look at all values may take.
+_SCREENED_SHARE = 0.65
 #: With fewer runs than this nothing follows the first block, which therefore has more than the program as it is.
 _TOO_FEW_TO_SCREEN = 4
 #: A value that failed in so many runs, perhaps only together with other values, is not looked at for its own sake again.
@@ -104,6 +108,8 @@ class GuidedSearch:
         self._failed: set[Point] = set()
         self._failed_with: Counter[tuple[str, Any]] = Counter()
         self._size = 0
+        #: How many runs the first look at the values may still have in which many values meet.
+        self._rows = 0
         self._explore = self._pair = self._explored = 0
         self._idle = 0
         self._fitted: list[int] = []
@@ -148,6 +154,11 @@ class GuidedSearch:
     def ran(self, point: Point) -> bool:
         """Whether a point ran well, under whatever name."""
         return self._tried.runs(point) > 0
+
+    @property
+    def size(self) -> int:
+        """How many points a block has, once the first one is planned."""
+        return self._size
 
     @property
     def blocks(self) -> int:
@@ -212,6 +223,11 @@ class GuidedSearch:
         return self._tried.without(worth, [*self._tried.points, *self._failed])
 
     @property
+    def promises(self) -> bool:
+        """Whether changes that were good one by one are expected to be clearly better together, and never ran so."""
+        return bool(self._hoped(1, _CLEARLY))
+
+    @property
     def unseen(self) -> list[tuple[str, Any]]:
         """Values of the axes that are not crossed, as (axis, value), that no run has said anything of, most natural first."""
         self._judge()
@@ -269,13 +285,22 @@ class GuidedSearch:
             self._screened = True
             singles = self._unknown(self._pooled.singles(leader))
             if 0 < len(singles) <= most and not self.trusts_earlier:
-                return self._tried.distinct([*again, *singles])[:affordable]
+                if len(singles) + self._pairings.least <= most * _SCREENED_SHARE:
+                    return self._tried.distinct([*again, *singles])[:affordable]
+                # one by one they would take the runs in which values meet: what two gain only together would be left
+                self._rows = int(most * _SCREENED_SHARE)
+        if self._rows > 0:
+            rows = self._pair_up(leader, min(self._rows, max(self._size, self._rows // 3)), self._hopeless_values(leader))
+            self._rows = self._rows - len(rows) if rows else 0
+            if rows:
+                return self._tried.distinct([*again, *rows])[:affordable]
         unseen = self.unseen
         if not unseen:
             together = self.untried_pairings(affordable // 2)
             if not together and not self.paired:
                 self._paired = True
                 together = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
+                together += self._hoped(_MOST_HOPED)
             return self._tried.distinct([*again, *together])[:affordable] if together else []
         longest = max(Counter(name for name, _ in unseen).values())
         # what earlier searches say of values tells them apart where several are in one run
@@ -429,6 +454,19 @@ class GuidedSearch:
             return []
         mean, deviation = self._model.guess(*self._at([leader, *single]))
         return [p for optimism in (0.0, 1.0) for p in together(leader, single, (mean - optimism * deviation).tolist())]
+
+    def _hoped(self, most: int, gain: float = _LET_GO) -> list[Point]:
+        """At most so many points that never ran, of which the model expects at least such a gain over the leader (in log time), the best first."""
+        self._judge()
+        if not self._order:
+            return []
+        leader = self._tried.plain(self._tried.points[self._order[0]])
+        new = [p for p in self._unknown(self._combined(leader, self._pooled.near([leader]))) if self._may(p)]
+        if not new:
+            return []
+        mean, _ = self._model.guess(*self._at([leader, *new]))
+        best = np.argsort(mean[1:], kind="stable")[:most]
+        return [new[i] for i in best if mean[0] - mean[1 + i] > gain]
 
     def _may(self, point: Point) -> bool:
         """Whether a point is to be looked at: allowed, not one that only ever failed by its own fault, nor one of values that do."""

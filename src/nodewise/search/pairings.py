@@ -37,6 +37,9 @@ class Pairings:
             for one, other in itertools.combinations(self._values, 2)
             for v, w in itertools.product(self._values[one], self._values[other])
         }
+        sizes = sorted(map(len, self._values.values()))[-2:]
+        #: No fewer points than this have all pairs.
+        self.least = sizes[0] * sizes[1] if len(sizes) == 2 else 0
         #: How many pairs there are.
         self.count = len(self._unseen)
 
