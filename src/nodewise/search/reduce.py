@@ -55,6 +55,8 @@ class Reduction:
         self._joined: set[Point] = set()
         same = [n for n in space.changed(point) if space.identity(self._without([n])) == space.identity(point)]
         self.point = self._without(same[:1])
+        #: Whether it gains more than its changes do one by one: then no model of these knows what a point gains without one that never ran.
+        self._together = gain - self._one_by_one() > self._tolerated
         self._groups = self._first_groups(gain)
         self._arms: list[tuple[str, ...]] = []
 
@@ -73,6 +75,11 @@ class Reduction:
         ordered = tuple(sorted(cost, key=lambda n: cost[n]))
         doubtful = tuple(n for n in ordered if n not in sure)
         return [doubtful] if sure else _halves(ordered)
+
+    def _one_by_one(self) -> float:
+        """What the changes of the point are expected to gain, each by itself, in all."""
+        alone = [self._default.having(**{n: self.point[n]}) for n in self._space.changed(self.point)]
+        return sum(self._search.gain(p, over=self._default)[0] for p in alone if self._space.allowed(p))
 
     def _without(self, names: Iterable[str]) -> Point:
         return self.point.having(**{n: self._default[n] for n in names})
@@ -128,6 +135,8 @@ class Reduction:
     def _final(self, group: tuple[str, ...]) -> bool | None:
         """The same where no more blocks will come: what these leave open is judged by all runs, except for axes that only ever ran together."""
         counts = self._counts(group, self._tolerated)
+        if self._together and not self._search.ran(self._without(group)):
+            return counts
         if counts is None and self._search.entangled(self.point).isdisjoint(group):
             cost, deviation = self._search.gain(self.point, over=self._without(group))
             lost, doubt = self._search.gain(self._from, over=self._without(group))
