@@ -374,8 +374,28 @@ def test_what_two_values_gain_only_together_is_found(alone: float) -> None:
         changed = (point["k0"] == 1) + (point["k3"] == 2)
         return (1.0, alone, 0.75)[changed]
 
-    best = [_Run(_knobs(6, 2), seconds, 100, seed).ranking[0] for seed in range(4)]
-    assert sum((p["k0"], p["k3"]) == (1, 2) for p in best) >= 3
+    best = [_Run(_knobs(6, 2), seconds, 100, seed).ranking[0] for seed in range(8)]
+    assert sum((p["k0"], p["k3"]) == (1, 2) for p in best) >= 6
+
+
+def test_what_is_good_by_itself_is_promised_together_and_runs_so() -> None:
+    gains = {"k0": 0.9, "k2": 0.85, "k4": 0.8}
+
+    def seconds(point: Mapping[str, Any]) -> float:
+        return math.prod(g for n, g in gains.items() if point[n] == 1)
+
+    space = _knobs(6, 2)
+    search = GuidedSearch(space)
+    assert not search.promises
+    singles = [space.default.having(**{f"k{i}": v}) for i in range(6) for v in (1, 2)]
+    for _ in range(2):
+        search.tell({p: seconds(p) for p in (search.reference, *singles)})
+    assert search.promises
+    best = space.default.having(k0=1, k2=1, k4=1)
+    search.tell({best: seconds(best), search.reference: 1.0})
+    assert not search.promises
+    # beside the pairs, right after the single values
+    assert sum(best in _Run(space, seconds, 60, seed).asked[2] for seed in range(4)) >= 3
 
 
 def test_a_value_that_is_surely_bad_by_itself_is_not_tried_with_others() -> None:
@@ -411,20 +431,22 @@ def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() 
     [
         # the program as it is, each value by itself, then combinations
         (_knobs(6, 2), 10, [1, 5, 3]),
-        (_knobs(6, 2), 24, [1, 13, 6, 3]),
-        (_knobs(3, 3), 24, [1, 10, 8, 3]),
+        (_knobs(6, 2), 40, [1, 13, 11, 4]),
+        # where that would take most of the runs many values meet in each, block after block
+        (_knobs(6, 2), 24, [1, 5, 5, 5]),
+        (_knobs(3, 3), 24, [1, 5, 5, 5]),
         # all of a small space where half of what is left is enough for it
         (_knobs(3, 3), 150, [1, 10, 56, 12]),
         # several values in a run where there are too many
         (_knobs(10, 8), 10, [1, 8]),
         (_knobs(10, 8), 60, [1, 55, 3]),
-        (_knobs(10, 8), 150, [1, 81, 36, 12]),
+        (_knobs(10, 8), 150, [1, 32, 23, 16]),
         (_knobs(10, 8), 400, [1, 81, 82, 12]),
         # a sixth of the runs are for natural points of the crossed axes, six of them at least and half of the runs at most
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 10, [5, 5]),
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 13, [6, 7]),
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 60, [10, 46, 3]),
-        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 150, [15, 66, 36, 12]),
+        (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 150, [15, 30, 21, 14]),
         # what is too little for a second block is spent in the first
         (_knobs(3, 3), 2, [2]),
         (_knobs(3, 3), 3, [2]),

@@ -76,6 +76,37 @@ def test_one_comparison_is_enough_where_all_that_is_in_doubt_adds_nothing() -> N
     assert reduction.point == only_a
 
 
+def test_without_room_what_gains_by_itself_is_what_stays() -> None:
+    for seed in range(6):
+        rng = random.Random(seed)
+        search = GuidedSearch(SPACE, 0)
+        alone = [SPACE.default.having(**{n: "on"}) for n in "abcd"]
+        for _ in range(3):
+            block = [ALL_ON, SPACE.default, *alone]
+            search.tell({p: (0.7 if p["a"] == "on" else 1.0) * math.exp(rng.gauss(0, 0.01)) for p in block})
+        reduction = Reduction(search, SPACE, 0.01, ALL_ON)
+        assert not reduction.ask(0)
+        assert reduction.point == SPACE.default.having(a="on")
+
+
+@pytest.mark.parametrize("seed", [4, 21, 22, 23])
+def test_without_room_what_two_values_gain_only_together_stays(seed: int) -> None:
+    # six axes of four values, each seen a few times in many neighbours: a model of single changes spreads the gain over all of them
+    axes = tuple(Axis(f"k{i}", tuple("abcd"), tuple("bcd"), "a") for i in range(6))
+    space, rng, left = Space(axes, lambda p: tuple(p.items())), random.Random(seed), 26
+    search = GuidedSearch(space, seed)
+    while left > 1 and (points := search.ask(left)):
+        left -= len(points)
+        search.tell(
+            {p: (0.67 if (p["k0"], p["k1"]) == ("b", "c") else 1.0) * math.exp(rng.gauss(0, 0.02)) for p in points}
+        )
+    best = search.ranking[0]
+    assert (best["k0"], best["k1"]) == ("b", "c")
+    reduction = Reduction(search, space, 0.01, best)
+    assert not reduction.ask(0)
+    assert (reduction.point["k0"], reduction.point["k1"]) == ("b", "c")
+
+
 def test_an_axis_that_counts_only_beside_another_stays() -> None:
     kept, _, _ = _reduced(lambda on: 0.7 if {"a", "d"} <= on else 1.0, 0.01, 80)
     assert kept == {"a", "d"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -97,11 +97,38 @@ class Difference:
     text: str
 
 
-#: Says of a number that differs, as printed, whether that is no matter.
-Excuse = Callable[[str], bool]
+#: What a line has to speak of besides a value that was set, to be what the program says of how it runs.
+_OF_THE_RUN = late(r"thread|\bcores?\b|cpus?\b|workers?\b|process|\branks?\b|\bjobs?\b|schedul", re.IGNORECASE)
+_OF_TROUBLE = late(
+    r"fail|error|warn|abort|lost|miss|wrong|invalid|cannot|could not|\bnan\b|\bno\b|\bnot\b", re.IGNORECASE
+)
 
 
-def first_difference(reference: str, other: str, tolerance: float, excused: Excuse | None = None) -> Difference | None:
+@dataclass(frozen=True)
+class OwnWords:
+    """What the automatic rule excuses besides: where a program says what the setting sets, as in `4 threads`.
+
+    `values` are what is set, as printed, `names` what they are called.
+    """
+
+    values: frozenset[str]
+    names: frozenset[str]
+
+    def number(self, printed: str) -> bool:
+        """Whether a number that differs is one of what is set."""
+        return printed in self.values
+
+    def line(self, text: str) -> bool:
+        """Whether a line that the reference lacks says what is set, and nothing else: its numbers are such values, and it names one."""
+        words = set(re.findall(r"[\w.+-]+", text))
+        if not self.values & words or not self.values.issuperset(_NUMBER.findall(text)) or _OF_TROUBLE.search(text):
+            return False
+        return bool(_OF_THE_RUN.search(text)) or any(name in text.lower() for name in self.names)
+
+
+def first_difference(
+    reference: str, other: str, tolerance: float, excused: OwnWords | None = None
+) -> Difference | None:
     """Where `other` differs from `reference`, line by line; None where it is the same answer.
 
     Text has to be the same except for the width of blanks. Integers have to be equal; of two numbers with a point or an
@@ -109,17 +136,26 @@ def first_difference(reference: str, other: str, tolerance: float, excused: Excu
     reference), since what ought to be zero is rounding of what is not.
     """
     near = -1.0
-    lines = zip_longest(_lines(other), _lines(reference))
-    for number, (mine, theirs) in enumerate(lines, 1):
+    lines, theirs_left = _lines(other), _lines(reference)
+    more = len(lines) - len(theirs_left)
+    at = 0
+    for number, mine in enumerate(lines, 1):
+        theirs = theirs_left[at] if at < len(theirs_left) else None
+        at += 1
         if mine == theirs:
             continue
-        if mine is None or theirs is None:
-            return Difference(number, f"{_show(mine)} against {_show(theirs)}")
         if near < 0:
             near = tolerance * min(1.0, _largest(reference))
-        found = _line_difference(mine, theirs, (tolerance, near), excused)
-        if found is not None:
-            return Difference(number, found)
+        found = None if theirs is None else _line_difference(mine, theirs, (tolerance, near), excused)
+        if theirs is not None and found is None:
+            continue
+        if more > 0 and excused is not None and excused.line(mine):
+            more -= 1
+            at -= 1
+            continue
+        return Difference(number, found or f"{_show(mine)} against {_show(None)}")
+    if at < len(theirs_left):
+        return Difference(len(lines) + 1, f"{_show(None)} against {_show(theirs_left[at])}")
     return None
 
 
@@ -151,13 +187,13 @@ def _pieces(line: str) -> Iterator[tuple[str, str, int, int]]:
     yield " ".join(line[end:].split()), "", len(line), len(line)
 
 
-def _line_difference(mine: str, theirs: str, tolerances: tuple[float, float], excused: Excuse | None) -> str | None:
+def _line_difference(mine: str, theirs: str, tolerances: tuple[float, float], excused: OwnWords | None) -> str | None:
     for one, other in zip_longest(_pieces(mine), _pieces(theirs)):
         if one is None or other is None or one[0] != other[0] or bool(one[1]) != bool(other[1]):
             return f"{_near(mine, theirs)} against {_near(theirs, mine)}"
         if one[1] == other[1] or _close(one[1], other[1], *tolerances):
             continue
-        if excused is None or not excused(one[1]):
+        if excused is None or not excused.number(one[1]):
             return f"{one[1]} against {other[1]}"
     return None
 
@@ -178,11 +214,11 @@ def _close(one: str, other: str, relative: float, near: float) -> bool:
     return abs(a - b) <= max(relative * max(abs(a), abs(b)), near)
 
 
-def own_words(setting: Setting) -> Excuse:
-    """What the automatic rule excuses besides: numbers that name what the setting sets, as in `4 threads`."""
-    named = {str(v) for v in setting.values.values()} - {"0"}
-    named |= {str(len(x)) for x in (setting.mask, setting.places) if x is not None}
-    return named.__contains__
+def own_words(setting: Setting) -> OwnWords:
+    """What a program may say of a setting: its values, and the numbers of its processors and places."""
+    values = {str(v) for v in setting.values.values()} - {"0", ""}
+    values |= {str(len(x)) for x in (setting.mask, setting.places) if x is not None}
+    return OwnWords(frozenset(values), frozenset(n.lower().strip("-") for n in setting.values if len(n.strip("-")) > 2))
 
 
 def repeatable(text: str) -> str:

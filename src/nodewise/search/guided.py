@@ -285,12 +285,15 @@ class GuidedSearch:
             self._screened = True
             singles = self._unknown(self._pooled.singles(leader))
             if 0 < len(singles) <= most and not self.trusts_earlier:
-                if len(singles) + self._pairings.least <= most * _SCREENED_SHARE:
+                few = bool(self._pooled.combined(leader, most))
+                if few or len(singles) + self._pairings.least <= most * _SCREENED_SHARE:
                     return self._tried.distinct([*again, *singles])[:affordable]
                 # one by one they would take the runs in which values meet: what two gain only together would be left
                 self._rows = int(most * _SCREENED_SHARE)
         if self._rows > 0:
-            rows = self._pair_up(leader, min(self._rows, max(self._size, self._rows // 3)), self._hopeless_values(leader))
+            rows = self._pair_up(
+                leader, min(self._rows, max(self._size, self._rows // 3)), self._hopeless_values(leader)
+            )
             self._rows = self._rows - len(rows) if rows else 0
             if rows:
                 return self._tried.distinct([*again, *rows])[:affordable]

@@ -24,6 +24,8 @@ _BELOW = 2.0
 _NEAR = 1.5
 #: The runs for which a point was chosen were lucky ones: by that alone putting an axis back may seem to cost so many deviations.
 _LUCK = 2.0
+#: So many deviations of what a point loses that never ran: what it gains together with others no model of the others knows.
+_UNSEEN = 2.0
 #: A group runs in so many fresh blocks before it is judged, where there is room for them, and in so many at most.
 _FEWEST, _MOST_BLOCKS = 2, 40
 #: So many blocks show how much runs vary.
@@ -143,7 +145,7 @@ class Reduction:
             if (
                 cost <= max(self._within / 2, _CLEAR * deviation)
                 and lost <= self._tolerated
-                and lost + doubt <= 2 * self._tolerated
+                and lost + (1 if self._search.ran(self._without(group)) else _UNSEEN) * doubt <= 2 * self._tolerated
             ):
                 return False
         return counts
