@@ -291,12 +291,11 @@ class GuidedSearch:
                 # one by one they would take the runs in which values meet: what two gain only together would be left
                 self._rows = int(most * _SCREENED_SHARE)
         if self._rows > 0:
-            rows = self._pair_up(
-                leader, min(self._rows, max(self._size, self._rows // 3)), self._hopeless_values(leader)
-            )
-            self._rows = self._rows - len(rows) if rows else 0
-            if rows:
-                return self._tried.distinct([*again, *rows])[:affordable]
+            size = min(self._rows, max(self._size, self._rows // 3))
+            many = self._pair_up(leader, size, self._hopeless_values(leader))
+            self._rows = self._rows - len(many) if many else 0
+            if many:
+                return self._tried.distinct([*again, *many])[:affordable]
         unseen = self.unseen
         if not unseen:
             together = self.untried_pairings(affordable // 2)
