@@ -19,15 +19,15 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nodewise.search.failures import Failures
+from nodewise.search.outlook import HOPELESS, Outlook
 from nodewise.search.pairings import Pairings
-from nodewise.search.pool import Pool, in_turn, together
+from nodewise.search.pool import Pool, in_turn
 from nodewise.search.prior import Beliefs, Expectations, Prior
 from nodewise.search.ranking import TIE, TIE_DEVIATIONS, ranked
 from nodewise.search.search import AtLeast, Outcome
@@ -42,8 +42,6 @@ _LARGEST_BLOCK = 12
 _EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
 #: The same of those with values that never ran together.
 _PAIR_SHARE, _MOST_PAIRED = 0.25, 80
-#: A value that is surely slower than the leader by this in log time is not run for its own sake.
-_HOPELESS = 0.4
 #: The program as it is has this share of the runs at least, and up to the other where something fails: what a setting
 #: gains, and whether it fails by its own fault, is known no better than this is.
 _REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
@@ -101,6 +99,7 @@ class GuidedSearch:
             self._model = Beliefs(self._tried.groups, self._expected.given)
             self._tried.expected = self._expected.of
         self._failures = Failures(space.default)
+        self._outlook = Outlook(space, self._pooled, self._tried, self._failures, self._model, self.reference)
         self._block = 0
         self._stale = False
         self._first: list[Point] | None = None
@@ -112,7 +111,6 @@ class GuidedSearch:
         self._rows = 0
         self._explore = self._pair = self._explored = 0
         self._idle = 0
-        self._fitted: list[int] = []
         self._order: list[int] = []
 
     @property
@@ -135,7 +133,7 @@ class GuidedSearch:
         self._judge()
         if not self._order:
             raise ValueError("nothing ran well yet")
-        mean, covariance = self._model.predict(*self._at([point, over]))
+        mean, covariance = self._model.predict(*self._outlook.at([point, over]))
         variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         return float(mean[1] - mean[0]), math.sqrt(max(0.0, float(variance)))
 
@@ -223,9 +221,15 @@ class GuidedSearch:
         return self._tried.without(worth, [*self._tried.points, *self._failed])
 
     @property
+    def _leader(self) -> Point:
+        """The leader as plain values; for where something is ranked."""
+        return self._tried.plain(self._tried.points[self._order[0]])
+
+    @property
     def promises(self) -> bool:
         """Whether changes that were good one by one are expected to be clearly better together, and never ran so."""
-        return bool(self._hoped(1, _CLEARLY))
+        self._judge()
+        return bool(self._order) and bool(self._outlook.hoped(self._leader, 1, _CLEARLY))
 
     @property
     def unseen(self) -> list[tuple[str, Any]]:
@@ -233,14 +237,14 @@ class GuidedSearch:
         self._judge()
         if not self._order:
             return []
-        leader = self._tried.plain(self._tried.points[self._order[0]])
+        leader = self._leader
         seen = {change for p in self._tried.points for change in self._tried.plain(p).items()}
         seen |= {change for change, times in self._failed_with.items() if times >= _TRIED}
-        seen |= self._hopeless_values(leader, surely=True) if self.trusts_earlier else set()
+        seen |= self._outlook.hopeless_values(leader, surely=True) if self.trusts_earlier else set()
         found = []
-        for point in self._unknown(self._pooled.singles(leader)):
+        for point in self._outlook.unknown(self._pooled.singles(leader)):
             (name,) = (n for n in point if point[n] != leader[n])
-            if (name, point[name]) not in seen and self._may(point):
+            if (name, point[name]) not in seen and self._outlook.may(point):
                 found.append((name, point[name]))
         return in_turn(found)
 
@@ -257,21 +261,13 @@ class GuidedSearch:
         self._judge()
         if not self._order:
             return []
-        leader = self._tried.plain(self._tried.points[self._order[0]])
-        left = [p for p in self._unknown(self._pooled.combined(leader, _MOST_COMBINED)) if self._may(p)]
-        if self._taken_by(left) > most:
-            bad = self._hopeless_values(leader, surely=True)
-            left = [p for p in left if bad.isdisjoint(self._tried.plain(p).items())]
-        return left if self._taken_by(left) <= most else []
-
-    def _taken_by(self, points: Sequence[Point]) -> float:
-        """How many usual runs one of each point is expected to take, of which none takes less than one."""
-        if not points:
-            return 0.0
+        leader = self._leader
         ran = [self._tried.points[i] for i in self._order if self._tried.ended(i)]
-        mean, _ = self._model.guess(*self._at([*ran, *points]))
-        usual = np.median(np.repeat(mean[: len(ran)], [self._tried.runs(p) for p in ran]))
-        return float(np.exp(np.maximum(mean[len(ran) :] - usual, 0.0)).sum())
+        left = [p for p in self._outlook.unknown(self._pooled.combined(leader, _MOST_COMBINED)) if self._outlook.may(p)]
+        if self._outlook.taken_by(left, ran) > most:
+            bad = self._outlook.hopeless_values(leader, surely=True)
+            left = [p for p in left if bad.isdisjoint(self._tried.plain(p).items())]
+        return left if self._outlook.taken_by(left, ran) <= most else []
 
     def _screen(self, affordable: int) -> list[Point]:
         """The best so far with each value of each further axis: by itself where the runs allow it, else what no run had yet,
@@ -283,7 +279,7 @@ class GuidedSearch:
         most = max(affordable // 2, affordable - 4)
         if not self._screened:
             self._screened = True
-            singles = self._unknown(self._pooled.singles(leader))
+            singles = self._outlook.unknown(self._pooled.singles(leader))
             if 0 < len(singles) <= most and not self.trusts_earlier:
                 few = bool(self._pooled.combined(leader, most))
                 if few or len(singles) + self._pairings.least <= most * _SCREENED_SHARE:
@@ -292,7 +288,7 @@ class GuidedSearch:
                 self._rows = int(most * _SCREENED_SHARE)
         if self._rows > 0:
             size = min(self._rows, max(self._size, self._rows // 3))
-            many = self._pair_up(leader, size, self._hopeless_values(leader))
+            many = self._pair_up(leader, size, self._outlook.hopeless_values(leader))
             self._rows = self._rows - len(many) if many else 0
             if many:
                 return self._tried.distinct([*again, *many])[:affordable]
@@ -301,26 +297,28 @@ class GuidedSearch:
             together = self.untried_pairings(affordable // 2)
             if not together and not self.paired:
                 self._paired = True
-                together = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
-                together += self._hoped(_MOST_HOPED)
+                together = self._pair_up(
+                    leader, min(self._pair, affordable // 2), self._outlook.hopeless_values(leader)
+                )
+                together += self._outlook.hoped(leader, _MOST_HOPED, _LET_GO)
             return self._tried.distinct([*again, *together])[:affordable] if together else []
         longest = max(Counter(name for name, _ in unseen).values())
         # what earlier searches say of values tells them apart where several are in one run
         rows = min(2 * longest if self.trusts_earlier else max(most, longest), affordable)
-        return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
+        return self._outlook.unknown(self._pooled.cover(leader, unseen, rows, self._outlook.may))
 
     def _next(self, size: int) -> list[Point]:
         if not self._order:
-            fresh = self._unknown(self._pooled.scattered(self._space.default, 8 * size))
+            fresh = self._outlook.unknown(self._pooled.scattered(self._space.default, 8 * size))
             if len(fresh) < size:
-                fresh = self._unknown([*fresh, *self._pooled.every()])
+                fresh = self._outlook.unknown([*fresh, *self._pooled.every()])
             return fresh[:size]
         leader = self._tried.points[self._order[0]]
-        stripped = self._stripped(self._tried.plain(leader))
+        stripped = self._outlook.stripped(self._tried.plain(leader))
         # what is bad by itself is hardly good with others, of which the model saw nothing; with other threads it may be
-        bad = set() if self._crossed else self._hopeless_values(self._tried.plain(leader), surely=True)
+        bad = set() if self._crossed else self._outlook.hopeless_values(self._tried.plain(leader), surely=True)
         pool = [p for p in self._pool(leader, stripped) if p == leader or bad.isdisjoint(self._tried.plain(p).items())]
-        rows, known = self._at(pool)
+        rows, known = self._outlook.at(pool)
         mean, deviation = self._model.guess(rows, known)
         chance = self._failures.chances([self._tried.key(p) for p in pool], pool, rows)
         keep = np.argsort(mean - 2 * deviation + chance, kind="stable")[:_MOST_JUDGED]
@@ -337,7 +335,7 @@ class GuidedSearch:
         gain = float(np.maximum(draws[:, mine] - _LET_GO - draws.min(axis=1), 0).mean())
         # the model may be sure and wrong, but of what takes half as long again it has seen more
         surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
-        hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
+        hopeless = (surely > mean[mine] + HOPELESS) | (chance > 0.5)
         settled = gain < max(_TRIFLE, _TRIFLE_OF_NOISE * self.noise) and self._tried.runs(leader) >= 4
         chosen = [mine, *self._simpler(pool, mine, mean, covariance, stripped)[: max(1, size // 4)]]
         wild = [i for i, p in enumerate(pool) if self._tried.runs(p) == 0 and not hopeless[i] and i not in chosen]
@@ -356,7 +354,7 @@ class GuidedSearch:
     def _strange(self, wild: Sequence[Point], leader: Point, count: int, settled: bool) -> list[Point]:
         """Points that the model does not ask for: values that never ran together, and some of `wild` at random."""
         plain = self._tried.plain(leader)
-        hopeless = self._hopeless_values(plain)
+        hopeless = self._outlook.hopeless_values(plain)
         wild = [p for p in wild if self._crossed or hopeless.isdisjoint(self._tried.plain(p).items())]
         found: list[Point] = []
         while len(found) < count and self._explored < (self._pair if settled else self._explore):
@@ -373,17 +371,7 @@ class GuidedSearch:
 
     def _pair_up(self, leader: Point, count: int, hopeless: set[tuple[str, Any]]) -> list[Point]:
         """At most so many points with values that never ran together, otherwise as the leader."""
-        return self._pairings.points(count, leader, hopeless, self._may)
-
-    def _hopeless_values(self, leader: Point, surely: bool = False) -> set[tuple[str, Any]]:
-        """Values of the further axes that make the leader much slower, as far as the model knows or `surely`, or fail."""
-        singles = [p for p in self._tried.distinct(self._pooled.singles(leader)) if p != leader]
-        if not singles:
-            return set()
-        mean, deviation = self._model.guess(*self._at([leader, *singles]))
-        slower = mean[1:] - (1 + surely) * deviation[1:] > mean[0] + _HOPELESS * (1 + surely) / 2
-        bad = [p for p, slow in zip(singles, slower, strict=True) if slow or (not surely and not self._may(p))]
-        return {next((n, p[n]) for n in p if p[n] != leader[n]) for p in bad}
+        return self._pairings.points(count, leader, hopeless, self._outlook.may)
 
     def _due(self) -> list[Point]:
         """The reference, where it has run too seldom to show what others gain."""
@@ -425,19 +413,6 @@ class GuidedSearch:
                 found.append(i)
         return sorted(found, key=lambda i: (pool[i] not in stripped, mean[i]))
 
-    def _stripped(self, leader: Point) -> list[Point]:
-        """The leader with those of its changes of further axes alone that the model holds the most of: one, two, half of them."""
-        changed = [a.name for a in self._space.open if not a.crossed and leader[a.name] != a.default]
-        if len(changed) < 3:
-            return []
-        without = [leader.having(**{n: self._space.default[n]}) for n in changed]
-        mean, _ = self._model.guess(*self._at([leader, *without]))
-        worth = dict(zip(changed, mean[1:], strict=True))
-        most = sorted(changed, key=lambda n: -worth[n])
-        counts = sorted({1, 2, (len(changed) + 1) // 2})
-        points = [leader.having(**{n: self._space.default[n] for n in most[k:]}) for k in counts]
-        return [p for p in self._tried.distinct(points) if self._may(p) and p != leader]
-
     # --- which points there are to choose from
 
     def _pool(self, leader: Point, stripped: Sequence[Point]) -> list[Point]:
@@ -445,51 +420,9 @@ class GuidedSearch:
         best = [self._tried.points[i] for i in self._order[:40]]
         plain = self._tried.plain(leader)
         near = self._pooled.near([self._tried.plain(p) for p in best[:3]])
-        wild = [*self._pooled.scattered(plain, 30), *self._combined(plain, near)]
+        wild = [*self._pooled.scattered(plain, 30), *self._outlook.combined(plain, near)]
         points = [leader, *stripped, *best, *wild, *self._pooled.natural(plain), *near]
-        return self._tried.distinct(p for p in points if p == leader or self._may(p))[:_POOL]
-
-    def _combined(self, leader: Point, near: Sequence[Point]) -> list[Point]:
-        """The changes of single axes that the model likes, made together."""
-        single = [p for p in self._tried.distinct(near) if self._may(p)]
-        if len(self._space.open) < 3 or not single:
-            return []
-        mean, deviation = self._model.guess(*self._at([leader, *single]))
-        return [p for optimism in (0.0, 1.0) for p in together(leader, single, (mean - optimism * deviation).tolist())]
-
-    def _hoped(self, most: int, gain: float = _LET_GO) -> list[Point]:
-        """At most so many points that never ran, of which the model expects at least such a gain over the leader (in log time), the best first."""
-        self._judge()
-        if not self._order:
-            return []
-        leader = self._tried.plain(self._tried.points[self._order[0]])
-        new = [p for p in self._unknown(self._combined(leader, self._pooled.near([leader]))) if self._may(p)]
-        if not new:
-            return []
-        mean, _ = self._model.guess(*self._at([leader, *new]))
-        best = np.argsort(mean[1:], kind="stable")[:most]
-        return [new[i] for i in best if mean[0] - mean[1 + i] > gain]
-
-    def _may(self, point: Point) -> bool:
-        """Whether a point is to be looked at: allowed, not one that only ever failed by its own fault, nor one of values that do."""
-        if point == self.reference:
-            return True
-        if not self._space.allowed(point) or self._failures.is_guilty(point):
-            return False
-        return not self._failures.is_deferred(self._tried.key(point))
-
-    def _unknown(self, points: Iterable[Point]) -> list[Point]:
-        return [
-            p
-            for p in self._tried.distinct(points)
-            if not self._tried.runs(p) and not self._failures.failed(self._tried.key(p))
-        ]
-
-    def _at(self, points: Sequence[Point]) -> tuple[Array, NDArray[np.int64]]:
-        """The features of points, and for each the row that the model was fitted to, or -1."""
-        position = {number: i for i, number in enumerate(self._fitted)}
-        known = [position.get(self._tried.number(p), -1) for p in points]
-        return np.stack([self._tried.row(p) for p in points]), np.array(known)
+        return self._tried.distinct(p for p in points if p == leader or self._outlook.may(p))[:_POOL]
 
     # --- outcomes
 
@@ -519,17 +452,17 @@ class GuidedSearch:
             self._order = []
             return
         alive.sort(key=lambda i: (not self._tried.ended(i), self._tried.middle[i], i))
-        self._fitted = alive[:_MOST_FITTED]
-        rows, runs = self._tried.measured(self._fitted)
+        self._outlook.fitted = alive[:_MOST_FITTED]
+        rows, runs = self._tried.measured(self._outlook.fitted)
         self._model.fit(rows, runs)
         mean, covariance = self._model.predict(rows, np.arange(len(rows)))
         self._order = self._ordered(mean, covariance)
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
         """The settings fitted, the best first; of those that cannot be distinguished from it the simplest leads."""
-        points = [self._tried.points[i] for i in self._fitted]
+        points = [self._tried.points[i] for i in self._outlook.fitted]
         rows = np.stack([self._tried.row(p) for p in points])
         failing = self._failures.chances([self._tried.key(p) for p in points], points, rows)
-        ended = np.array([self._tried.ended(i) for i in self._fitted])
+        ended = np.array([self._tried.ended(i) for i in self._outlook.fitted])
         order = ranked(mean, covariance, failing, ended, [self._tried.oddity(p) for p in points])
-        return [self._fitted[i] for i in order]
+        return [self._outlook.fitted[i] for i in order]
