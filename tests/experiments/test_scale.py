@@ -26,10 +26,10 @@ class Formula:
     """A Launcher whose runs take what a formula says of the setting, or fail as it says."""
 
     def __init__(self, seconds: Callable[[Setting], float | str]):
-        self._seconds, self.settings = seconds, list[Setting]()
+        self._seconds, self.settings, self.limits = seconds, list[Setting](), list[float | None]()
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-        del timeout_s
+        self.limits.append(timeout_s)
         self.settings.append(setting)
         told = self._seconds(setting)
         at = float(len(self.settings))
@@ -58,6 +58,18 @@ def test_each_number_of_threads_runs_once_in_each_block(tmp_path: Path) -> None:
     assert {s.key: threads(s) for s in launcher.settings[1:]} == {f"threads={n}": n for n in (1, 2, 4, 8, 16)}
     assert judge_scale(read_experiment(tmp_path / "x")) == found
     assert json.loads((tmp_path / "x/verdict.json").read_text()) == json.loads(json.dumps(encode(found)))
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "timeout_s", "first"),
+    [(None, None, None), (2.0, None, 2.0), (2.0, 60.0, 2.0), (90.0, 60.0, 60.0), (None, 60.0, 60.0)],
+)
+def test_the_first_run_ends_with_the_budget_or_its_time_limit_whichever_is_sooner(
+    tmp_path: Path, budget_s: float | None, timeout_s: float | None, first: float | None
+) -> None:
+    launcher = Formula(lambda s: 0.5 + 9.5 / threads(s))
+    scale(question(tmp_path, most=6, budget=Budget(budget_s), timeout_s=timeout_s), launcher)
+    assert launcher.limits[0] == (None if first is None else pytest.approx(first, abs=0.5))
 
 
 def test_the_number_stands_where_its_name_is(tmp_path: Path) -> None:

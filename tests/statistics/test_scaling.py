@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Laws of scaling: what they make of exact times, of noise, and of times that follow none of them."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from nodewise.statistics.scaling import FARTHEST, LAWS, Expected, Fits, Numbers, left_out_error
+from nodewise.statistics.scaling import BENT, FARTHEST, LAWS, Expected, Fits, Numbers, bent_laws, left_out_error
 
 COUNTS = np.array([1.0, 2, 4, 8, 16])
 BY_NAME = {law.name: law for law in LAWS}
@@ -70,6 +72,46 @@ def test_intervals_hold_and_predictions_are_near_at_four_times_the_largest() -> 
 def test_the_same_blocks_say_the_same() -> None:
     blocks = noisy(EXACT["amdahl"][1](COUNTS), 0)
     assert Fits(COUNTS, blocks).time(64) == Fits(COUNTS, blocks).time(64) != Fits(COUNTS, blocks, 1).time(64)
+
+
+LONGER = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
+
+
+@pytest.mark.parametrize(
+    ("name", "time"),
+    [
+        ("bend", lambda n: 0.2 + 9 / np.minimum(n, 6)),
+        ("bend", lambda n: 0.2 + 9 / np.minimum(n, 6) + 0.1 * np.maximum(0, n - 6)),
+        ("slower cores", lambda n: 10 / (np.minimum(n, 8) + 0.25 * np.maximum(0, n - 8))),
+    ],
+)
+def test_what_bends_inside_what_was_measured_is_seen_to(name: str, time: Callable[[Numbers], Numbers]) -> None:
+    truth = float(time(np.array([64.0]))[0])
+    exact = Fits(LONGER, np.tile(time(LONGER), (6, 1)))
+    assert exact.laws[exact.best].name == name and exact.fits
+    assert exact.time(64).value == pytest.approx(truth, rel=1e-3)
+    held = 0
+    for seed in range(10):
+        found = Fits(LONGER, noisy(time(LONGER), seed))
+        said = found.time(64)
+        held += not found.fits or said.low <= truth <= said.high
+    assert held >= 6
+
+
+def test_a_bend_that_noise_may_have_made_does_not_lead() -> None:
+    led = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(8)]
+    assert sum(f.laws[f.best].name in BENT for f in led) <= 1
+
+
+def test_a_bend_may_be_at_each_number_but_the_ends_or_between_two() -> None:
+    formulas = [law.formula for law in bent_laws(np.array([1.0, 2, 8, 16])) if law.name == "bend"]
+    assert [f.split("min(n, ")[1].split(")")[0] for f in formulas] == ["2", "4", "8"]
+
+
+def test_steps_of_whole_chunks_are_no_law() -> None:
+    # 16 chunks over 6 or 12 threads: three rounds, two
+    times = 0.1 + 10 * np.ceil(16 / LONGER) / 16
+    assert not Fits(LONGER, noisy(times, 0)).fits
 
 
 def test_no_law_fits_what_follows_none() -> None:

@@ -130,6 +130,8 @@ def test_a_busy_machine_names_no_law_and_a_few_disturbed_blocks_are_left_out(tmp
     busy = judge_scale(scaled(tmp_path / "x", change=lambda n, b: {"marks": (BUSY,)} if b < 6 else {}, to=[64]))
     assert busy.law is None and "6 of 10 blocks were disturbed" in busy.no_law and not busy.predictions
     assert busy.points[-1].low is None and busy.headline.endswith("on a busy machine: undecided")
+    half = judge_scale(scaled(tmp_path / "h", change=lambda n, b: {"marks": (BUSY,)} if b < 5 else {}, to=[64]))
+    assert not half.no_law.startswith("no law is named") and half.left_out == 5
     few = judge_scale(scaled(tmp_path / "y", change=lambda n, b: {"marks": (BUSY,)} if b < 3 else {}, to=[64]))
     assert few.law == "amdahl" and (few.left_out, few.blocks, few.points[0].runs) == (3, 7, 7)
     accepted = judge_scale(

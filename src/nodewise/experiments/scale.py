@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -213,8 +214,8 @@ class Scaler:
         )
 
     def _limit_s(self, blocks: Blocks) -> float | None:
-        own, left = self._question.timeout_s, blocks.allowed_s()
-        return left if own is None and left != float("inf") else own
+        limit = min(self._question.timeout_s or math.inf, blocks.allowed_s())
+        return None if math.isinf(limit) else limit
 
     def _arms(self, settings: Sequence[Setting]) -> list[Arm]:
         return [Arm(s, self._question.timeout_s) for s in settings if s.key not in self._failed]

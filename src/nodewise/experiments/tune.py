@@ -230,7 +230,8 @@ class Tuner:
             and self._same_work.may_repeat
             and self._meter.affordable(cost) > 2 * FEWEST_RUNS
         ):
-            again, second = self._blocks.alone(Arm(self._baseline, own if own < math.inf else None), "warm-up")
+            limit = min(own, self._blocks.allowed_s())
+            again, second = self._blocks.alone(Arm(self._baseline, limit if limit < math.inf else None), "warm-up")
             self._costs.take(BASELINE, again, second, False)
 
     def _choose_axes(self) -> None:

@@ -11,6 +11,12 @@ With strong scaling the work of a run is one unit, with weak scaling as many as 
   communication operations in MPICH", IJHPCA 19(1), 2005).
 - halo: a + b / n + c n^(-2/3), borders of a divided box (I. Foster, "Designing and Building Parallel Programs", 1995, chapter 2).
 - power: e^a n^-b, where nothing else is known of it.
+- bend: a + b / n + c / min(n, k) + d max(0, n - k). From k on a part gains nothing more, such as the transfers where the bandwidth of memory is
+  used up (G. Hager, G. Wellein, "Introduction to High Performance Computing for Scientists and Engineers", 2010, chapter 1), or costs more.
+- slower cores: 1 / (a min(n, k) + b max(0, n - k)). Those beyond k add less, as the second threads of cores do.
+
+Where k lies is not known; each number measured but the ends may be it, and the middle between two (by ratio). With a free k much can be fitted, so
+that these two lead only where they predict clearly better than all others.
 
 Coefficients but those of a power are 0 or more, and minimise the squares of relative errors, as noise grows with time.
 """
@@ -34,9 +40,11 @@ LEVEL = 0.90
 _DRAWS = 400
 #: A law whose left-out error is up to so many times the least one may be the right one, too.
 _AS_GOOD = 3.0
+#: A law with a bend leads where its left-out error is so many times less than that of all without.
+_CLEARLY = 2.0
 #: No law fits where even the best misses by this share, and by so many times what noise explains.
-_MISFIT, _BEYOND_NOISE = 0.10, 3.0
-_TINY = 1e-300
+_MISFIT, _BEYOND_NOISE = 0.03, 2.0
+_TINY, _TRACE = 1e-300, 1e-9
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,33 @@ LAWS = (
 )
 
 
+#: Laws with a number from which on all is different.
+BENT = ("bend", "slower cores")
+
+
+def bent_laws(counts: Numbers) -> tuple[Law, ...]:
+    """The laws with a bend, for each place that counts (m,) leave open."""
+    inner = counts[1:-1]
+    places = sorted({*inner.tolist(), *np.sqrt(inner[1:] * inner[:-1]).tolist()})
+    return tuple(law for k in places for law in (_bend(k), _slower_cores(k)))
+
+
+def _bend(k: float) -> Law:
+    def columns(n: Numbers) -> Numbers:
+        # what is left out below k has no column of zeros there, which no fit could weigh
+        beyond = np.maximum(0.0, n - k) + _TRACE * n
+        return np.stack([np.ones_like(n), 1 / n, 1 / np.minimum(n, k), beyond], -1)
+
+    return Law(BENT[0], f"a + b / n + c / min(n, {k:.3g}) + d max(0, n - {k:.3g})", columns)
+
+
+def _slower_cores(k: float) -> Law:
+    def columns(n: Numbers) -> Numbers:
+        return np.stack([np.minimum(n, k), np.maximum(0.0, n - k) + _TRACE * n], -1)
+
+    return Law(BENT[1], f"1 / (a min(n, {k:.3g}) + b max(0, n - {k:.3g}))", columns, "rate")
+
+
 def left_out_error(law: Law, counts: Numbers, times: Numbers) -> Numbers:
     """The root mean square, (b,), of the relative errors in rows of times (b, m), each predicted by the law from the others."""
     errors = []
@@ -117,7 +152,7 @@ class Fits:
     """All laws, fitted to the medians of blocks and of blocks drawn from these with replacement.
 
     `counts` are m ascending numbers, `blocks` the times of a unit of work in seconds, (b, m): whole blocks only. The best law
-    has the least left-out error. A prediction is the median of what the best law of each draw says; its interval is as wide as
+    has the least left-out error (see `best`). A prediction is the median of what the best law of each draw says; its interval is as wide as
     those of all laws that may be the right one. Raises ValueError with fewer than `FEWEST_COUNTS` counts.
     """
 
@@ -127,20 +162,23 @@ class Fits:
         self.counts = np.asarray(counts, float)
         drawn = np.random.default_rng(seed).integers(0, len(blocks), (_DRAWS, len(blocks)))
         rows = np.vstack([np.median(blocks, 0)[None, :], np.median(np.asarray(blocks)[drawn], 1)])
-        self._coefficients = [law.fit(self.counts, rows) for law in LAWS]
-        self._errors = np.stack([left_out_error(law, self.counts, rows) for law in LAWS])
-        #: The error of each law with each point predicted from the others, relative, in the order of `LAWS`.
+        #: `LAWS`, and those with a bend.
+        self.laws = (*LAWS, *bent_laws(self.counts))
+        self._coefficients = [law.fit(self.counts, rows) for law in self.laws]
+        self._errors = np.stack([left_out_error(law, self.counts, rows) for law in self.laws])
+        #: The error of each law with each point predicted from the others, relative, in the order of `laws`.
         self.errors = tuple(float(e) for e in self._errors[:, 0])
-        self._best = self._errors.argmin(0)
-        self._as_good = np.flatnonzero(self._errors[:, 0] <= _AS_GOOD * self._errors[:, 0].min())
-        fitted = LAWS[self.best].times(self._coefficients[self.best][:1], self.counts)[0]
+        judged = self._errors * np.array([_CLEARLY if law.name in BENT else 1.0 for law in self.laws])[:, None]
+        self._best = judged.argmin(0)
+        self._as_good = np.flatnonzero(judged[:, 0] <= _AS_GOOD * judged[:, 0].min())
+        fitted = self.laws[self.best].times(self._coefficients[self.best][:1], self.counts)[0]
         #: How far the best law misses the medians, and how far noise alone would move them, relative, as root mean squares.
         self.misfit = float(np.sqrt(np.mean((fitted / rows[0] - 1) ** 2)))
         self.noise = float(np.sqrt(np.mean((rows[1:].std(0) / rows[0]) ** 2)))
 
     @property
     def best(self) -> int:
-        """The position in `LAWS` of the law with the least left-out error."""
+        """The position in `laws` of the law with the least left-out error, of one with a bend by a margin."""
         return int(self._best[0])
 
     @property
@@ -150,7 +188,7 @@ class Fits:
 
     def times(self, law: int, counts: Numbers) -> Numbers:
         """Times of a unit of work by a law, (m,)."""
-        return np.asarray(LAWS[law].times(self._coefficients[law][:1], np.asarray(counts, float))[0])
+        return np.asarray(self.laws[law].times(self._coefficients[law][:1], np.asarray(counts, float))[0])
 
     def coefficients(self, law: int) -> tuple[Expected, ...]:
         """The coefficients of a law, each with its interval."""
@@ -163,7 +201,7 @@ class Fits:
         if not self.counts[0] <= count <= FARTHEST * self.counts[-1]:
             raise ValueError(f"{count:g} is too far from what was measured")
         at = np.array([count], float)
-        every = np.stack([law.times(c, at)[:, 0] for law, c in zip(LAWS, self._coefficients, strict=True)])
+        every = np.stack([law.times(c, at)[:, 0] for law, c in zip(self.laws, self._coefficients, strict=True)])
         value = float(np.median(every[self._best[1:], np.arange(1, every.shape[1])]))
         low, high = np.quantile(every[self._as_good, 1:], _TAILS, axis=1)
         return Expected(value, min(float(low.min()), value), max(float(high.max()), value))

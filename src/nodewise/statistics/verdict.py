@@ -93,8 +93,8 @@ def judge(ratio: Ratio, within: float, final: bool = False, surely: bool = False
     """Say what an interval means.
 
     All of it inside 1 ± `within` is no difference, else on one side of 1 faster or slower, if the ratio itself is more than
-    what counts as none; where that has to be so `surely`, all of the interval is more. Where no more runs will come (`final`), any other that is narrow enough is no difference beyond the
-    size that it has, else undecided.
+    what counts as none; where that has to be so `surely`, all of the interval is more. Where no more runs will come (`final`),
+    any other that is narrow enough is no difference beyond the size that it has, else undecided.
     """
     beyond = Verdict(Word.UNDECIDED, ratio, within).beyond
     edge = 1 + within if surely else 1.0

@@ -18,7 +18,7 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.disturbance import repeat_worthy
-from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LAWS, LEVEL, Expected, Fits, Numbers
+from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LEVEL, Expected, Fits, Numbers
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import format_factor
@@ -54,7 +54,7 @@ class ScalePoint:
 
 @dataclass(frozen=True)
 class LawFit:
-    """A law of `statistics.scaling` with its coefficients a, b, c, and how far off it predicts each point from the others, as a share."""
+    """A law of `statistics.scaling` with its coefficients a, b, …, and how far off it predicts each point from the others, as a share."""
 
     name: str
     formula: str
@@ -146,9 +146,9 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     job = _Job(over, weak, int(question["per_node"]), float(question["times"]), fits, points[base]) if fits else None
     predictions = tuple(job.at(n) for n in question["to"] if job.reaches(n)) if job and usable else ()
     deadline = _deadline(experiment, job) if job and usable else None
-    order = sorted(range(len(LAWS)), key=lambda i: fits.errors[i]) if fits else []
+    order = _order(fits) if fits else []
     laws = (
-        tuple(LawFit(LAWS[i].name, LAWS[i].formula, fits.coefficients(i), fits.errors[i]) for i in order)
+        tuple(LawFit(fits.laws[i].name, fits.laws[i].formula, fits.coefficients(i), fits.errors[i]) for i in order)
         if fits
         else ()
     )
@@ -341,6 +341,13 @@ def _deadline(experiment: Experiment, job: _Job) -> Deadline | None:
     )
 
 
+def _order(fits: Fits) -> list[int]:
+    """The best law and then the others by their error, each once: of one with a bend that at its best place."""
+    by_error = sorted(range(len(fits.laws)), key=lambda i: fits.errors[i])
+    first = {fits.laws[i].name: i for i in reversed([fits.best, *by_error])}
+    return [fits.best, *(i for i in by_error if i in first.values() and i != fits.best)]
+
+
 def _headline(points: Sequence[ScalePoint], over: str, busy: str) -> str:
     ran = [p for p in points if p.speedup is not None]
     if len(ran) == 1:
@@ -364,6 +371,8 @@ _SAID: Mapping[str, str] = {
     "tree": "the law of trees: all meet in steps, as in a collective operation",
     "halo": "the law of halos: borders are exchanged, as of a divided box",
     "power": "a power of the number, with no law behind it",
+    "bend": "a law with a bend: from some number on a part of it gains nothing more",
+    "slower cores": "a law with a bend: from some number on each adds less than those before, as second threads of cores do",
 }
 
 
