@@ -2,13 +2,16 @@
 """What a tune keeps of its runs, and when a candidate is given up for another setting."""
 
 from dataclasses import replace
+from typing import cast
+
+import pytest
 
 from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.reserve import Reserve
 from nodewise.runner.sample import Sample
 from nodewise.search.guided import GuidedSearch
-from nodewise.search.space import Axis, Space
+from nodewise.search.space import Axis, Point, Space
 
 SPACE = Space((Axis("knob", ("", "a", "b"), ("", "a", "b"), ""),), lambda p: p["knob"])
 NONE, A, B = (SPACE.default.having(knob=v) for v in ("", "a", "b"))
@@ -117,3 +120,48 @@ def test_a_baseline_that_varies_more_than_the_rest_needs_more_runs() -> None:
         return Reserve(search, SPACE, costs, 0.01).needed(A, 1000, 0.05)
 
     assert needed(1.02) < 100 < needed(3.0)
+
+
+class Believing:
+    """A search that believes in a gain of 5 % in log time, without doubt, where runs vary by as much."""
+
+    noise, reference = 0.05, NONE
+
+    def gain(self, point: Point, over: Point) -> tuple[float, float]:
+        return 0.05, 0.0
+
+    def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+        return []
+
+
+def test_a_small_gain_needs_as_many_runs_as_make_it_sure() -> None:
+    # of n runs half are the baseline's: the standard error of the gain is 2 x 0.05 / sqrt(n), and 3.5 of these are to lie between 0.05 and 0.01
+    reserve = Reserve(cast(GuidedSearch, Believing()), SPACE, Costs(), 0.01)
+    assert reserve.needed(A, 1000, 0.05) == pytest.approx((2 * 3.5 * 0.05 / 0.04) ** 2)
+
+
+class Promising(Believing):
+    """One that has seen all values and pairs; `promises`: it expects more of values that never ran together."""
+
+    blocks, size, unseen, paired = 5, 6, (), True
+
+    def __init__(self, promises: bool):
+        self.promises = promises
+
+    def untried_pairings(self, most: int) -> list[Point]:
+        return []
+
+
+def test_what_good_values_promise_together_has_a_block_before_the_rest_is_kept() -> None:
+    costs, alpha = Costs(), 0.05
+    costs.take("", Sample(1.0, 1.0, 0.0), 1.0, searching=True)
+
+    def kept(promises: bool, left: int) -> int:
+        reserve = Reserve(cast(GuidedSearch, Promising(promises)), SPACE, costs, 0.01)
+        return reserve.runs(A, 2.0, left, 60, alpha, timed=False)
+
+    usual, fewest = kept(False, 30), 2 * fewest_blocks(alpha)
+    assert usual >= 30 and kept(True, 30) == 30 - 6
+    # never less than an interval takes, nor more than without a promise
+    assert kept(True, fewest + 2) == fewest
+    assert kept(True, usual + 20) == usual == kept(False, usual + 20)

@@ -69,6 +69,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Earlier:
 
 def test_what_is_best_elsewhere_runs_in_the_first_block_here(small: Earlier, tmp_path: Path) -> None:
     assert small.best.startswith("threads=4")
+    # each is as sure as its own runs and the baseline's make it, at one noise
+    own, baseline = small.settings[1], small.settings[0]
+    sure = (1 / own.runs + 1 / baseline.runs) / (2 / baseline.runs)
+    assert own.runs != baseline.runs and (own.deviation / baseline.deviation) ** 2 == pytest.approx(sure)
     on = machine(40, 1)
     verdict = _tune(tmp_path / "x", on, lambda _: [small], runs=40)
     experiment = read_experiment(tmp_path / "x")

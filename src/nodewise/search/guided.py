@@ -2,7 +2,7 @@
 """The search by a model: the runs so far show which settings may be the best, and those run next.
 
 1. A first block: the program as it is, points that promise much, natural points of the crossed axes.
-2. The best of them again, and with each value of each further axis, where the runs allow it.
+2. The best of them again, and with each value of each further axis, where the runs allow it; else many values in each run.
 3. Then, block after block, the leader again and challengers drawn by Thompson sampling (W. R. Thompson, Biometrika 25,
    1933) in its top-two form (D. Russo, Operations Research 68, 2020): each is the best setting of one surface that the
    model holds possible, and not the leader; of settings that may fail each surface lacks some. Wide and unknown at

@@ -11,7 +11,7 @@ from nodewise.runner.profile import ANONYMOUS, ENOUGH, KERNEL, Profile
 from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.catalogue.choose import allocator_knob, knobs_for
 from nodewise.tuning.catalogue.knob import Choice, Knob, Setter
-from nodewise.tuning.catalogue.priority import RUNS_A_VALUE, matches, prioritize_knobs, set_by_command
+from nodewise.tuning.catalogue.priority import RUNS_A_VALUE, Spent, matches, prioritize_knobs, set_by_command
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.selection import Offer
 
@@ -143,6 +143,15 @@ def test_what_lies_in_the_programs_own_file_is_not_known_to_be_little():
     found = prioritized(static)
     assert found["openblas-core-type"].share is None and found["openblas-core-type"].tried
     assert found["allocator"].share is None
+
+
+def test_what_is_known_may_say_yes_where_a_part_is_not_known_but_never_no():
+    def share(switches):
+        found = Spent(spent(), {**USAGE, "context_switches": switches}, CATALOGUE)
+        return found.share(("[waiting]", "libnotmapped.so*"), "lib")
+
+    assert share(100.0) is None
+    assert share(1e9) == 1.0
 
 
 # by the runs that there are

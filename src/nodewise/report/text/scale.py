@@ -62,7 +62,7 @@ def law_rows(verdict: ScaleVerdict) -> tuple[list[str], list[list[str]]]:
         ]
         for law in verdict.laws
     ]
-    return ["law", "time of the work of one, with n", "a, b, …", "left-out error"], rows
+    return ["law", "time of the work of one, with n", "a, b, …", "missed by"], rows
 
 
 def _span(one: Expected) -> str:
