@@ -103,6 +103,8 @@ def test_functions_and_commands_are_not_mixed() -> None:
         _compare(callees.short, callees.long, parameters={"n": [1]})
     with pytest.raises(nodewise.InputError, match="1 names for 2 functions"):
         _compare(callees.short, callees.long, names=["a"])
+    with pytest.raises(nodewise.InputError, match="are named 'a'"):
+        _compare(callees.short, callees.long, names=["a", "a"])
 
 
 SCRIPT = """

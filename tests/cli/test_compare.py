@@ -113,6 +113,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true true --accept-codes x", ("--accept-codes", "x")),
         ("true true --reference-name x", ("--reference-name",)),
         ("true true -n a -n b -n c", ("3 names for 2 commands",)),
+        ("true true -n a -n a", ("compared are named 'a'", "a name of its own")),
         ("true true -S nosuchshell", ("nosuchshell",)),
         ("true{n} -P n=1 -P n=2", ("given twice",)),
         ("true{n} -L n 1 -P n=2", ("given twice",)),

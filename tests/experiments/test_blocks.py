@@ -225,3 +225,14 @@ def test_a_run_may_take_what_is_left_and_as_long_as_the_slowest_one_took(tmp_pat
     blocks.run(_arms("a", "b", "c"), "compare")
     assert blocks.allowed_s() == pytest.approx(57 + 40)
     assert blocks.patience_s() > blocks.allowed_s()
+
+
+def test_where_it_is_says_how_many_runs_were_disturbed_and_by_what_most_of_them(tmp_path: Path) -> None:
+    seen: dict[int, tuple[str, ...]] = {1: ("heat: 1",), 2: ("other load: 2", "quota: 1"), 3: ("other load: 1",)}
+    blocks = _blocks(tmp_path / "x", Runs(lambda n: seen.get(n, ("quota: 2",))))
+    blocks.run(_arms("a", "b"), "compare")
+    blocks.run(_arms("a", "b"), "compare")
+    at = blocks.progress("compare", "a", 1.5, 2)
+    assert (at.phase, at.runs, at.disturbed, at.by) == ("compare", 4, 3, "other load")
+    assert (at.leader, at.speedup, at.racing) == ("a", 1.5, 2)
+    assert _blocks(tmp_path / "y", Runs()).progress("compare").by == ""

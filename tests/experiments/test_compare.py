@@ -83,6 +83,17 @@ def test_equal_ones_are_said_to_be_equal_and_it_ends(tmp_path: Path) -> None:
     assert result.fastest == ("a", "b")
 
 
+@pytest.mark.parametrize("within", [0.006, 0.012])
+def test_at_an_edge_it_goes_on_until_the_interval_is_as_narrow_as_what_counts_as_none_to_both_sides(
+    tmp_path: Path, within: float
+) -> None:
+    times = Stream(_times(a=1.5, b=1.0), sigma=0.04)
+    (pair,) = compare(_question(tmp_path, ["a", "b"], apart=1.5, within=within), times).pairs
+    assert 1 + within < pair.high / pair.low <= 1 + 2 * within
+    (sooner,) = compare(_question(tmp_path / "without", ["a", "b"], within=within), times).pairs
+    assert sooner.pairs < pair.pairs / 2
+
+
 def test_every_block_holds_each_command_once_in_random_order(tmp_path: Path) -> None:
     compare(_question(tmp_path, ["a", "b", "c"], most=30, fewest=30), Stream(_times(a=1.0, b=1.1, c=1.2)))
     records = read_experiment(tmp_path / "x").records

@@ -10,10 +10,14 @@ from nodewise.history.entries import entry_of, folders_below, read_entry, second
 from nodewise.history.points import program_of, tune_points
 from nodewise.records.commit import Commit
 from nodewise.records.kind_registry import all_kinds
+from nodewise.records.result_store import ROOFLINE
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.stored import read_stored, stored
 from nodewise.verdicts.tune import tune_verdict
+from tests.kept_result import keep_result
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
+from tests.surfaces import machine
 from tests.verdicts.cases import Runs, tuned
 
 
@@ -59,6 +63,16 @@ def test_each_roof_of_a_roofline_is_one(tmp_path: Path) -> None:
     assert [p.median for p in entry.points] == [roof.median for roof in result.roofs]
     assert all(p.maximise for p in entry.points)
     assert {p.metric for p in entry.points} == {"flops/s", "bytes/s"}
+
+
+def test_a_roof_that_was_not_reached_at_all_is_none(tmp_path: Path) -> None:
+    """A median of 0 has no logarithm, by which changes are found."""
+    result = roofline_result()
+    gone = replace(result, roofs=(replace(result.roofs[0], median=0.0), *result.roofs[1:]))
+    keep_result(tmp_path / "r", ROOFLINE, {"result": encode(gone)}, machine(2, 1), {}, ("nodewise",))
+    entry = read_entry(tmp_path / "r")
+    assert entry is not None
+    assert [p.median for p in entry.points] == [roof.median for roof in result.roofs[1:]]
 
 
 def test_the_project_is_the_repository_or_where_a_program_is_named_from(tmp_path: Path) -> None:

@@ -44,6 +44,19 @@ def test_slurm_counts_hardware_threads(bind, tasks, more, refused):
         assert resolve(machine, Job(1), request).placement.size == tasks
 
 
+@pytest.mark.parametrize(("tasks", "refused"), [(4, False), (5, True)])
+@pytest.mark.parametrize("per_task", [1, 2])
+def test_of_cores_with_four_threads_all_that_is_begun_is_claimed(tasks, per_task, refused):
+    """Two threads of a core are asked for, of four: by slurmctld's arithmetic half of the processors may be used, and of a core all or nothing."""
+    machine = machine_of(f"pack:1 core:{2 * per_task} pu:4")
+    request = Request(slurm=f"--cpu-bind=none -n {tasks} -c {per_task} --threads-per-core=2")
+    if refused:
+        with pytest.raises(InputError, match="srun refuses"):
+            resolve(machine, Job(1), request)
+    else:
+        assert resolve(machine, Job(1), request).placement.size == tasks
+
+
 @pytest.mark.parametrize(("ranks", "needed"), [(1, False), (2, False), (3, True), (5, True)])
 def test_a_line_for_slurm_has_overcommit_where_it_is_refused_without(ranks, needed):
     machine = machine_of("pack:1 core:2 pu:1")

@@ -108,10 +108,38 @@ def test_a_bend_may_be_at_each_number_but_the_ends_or_between_two() -> None:
     assert [f.split("min(n, ")[1].split(")")[0] for f in formulas] == ["2", "4", "8"]
 
 
-def test_steps_of_whole_chunks_are_no_law() -> None:
-    # 16 chunks over 6 or 12 threads: three rounds, two
-    times = 0.1 + 10 * np.ceil(16 / LONGER) / 16
-    assert not Fits(LONGER, noisy(times, 0)).fits
+def test_pieces_that_are_dealt_out_in_rounds_are_a_law() -> None:
+    # 20 pieces over 6 or 12 threads: four rounds, two
+    def time(n: Numbers) -> Numbers:
+        return np.asarray(0.1 + 10 * np.ceil(20 / n) / 20)
+
+    truth = float(time(np.array([64.0]))[0])
+    exact = Fits(LONGER, np.tile(time(LONGER), (6, 1)))
+    assert exact.laws[exact.best].formula == "a + b ceil(20 / n)" and exact.time(64).value == pytest.approx(truth)
+    held = 0
+    for seed in range(10):
+        found = Fits(LONGER, noisy(time(LONGER), seed))
+        held += not found.fits or found.time(64).low <= truth <= found.time(64).high
+    assert held >= 7
+
+
+def test_pieces_that_all_numbers_divide_are_work_that_is_divided_at_will() -> None:
+    times = 0.1 + 10 * np.ceil(48 / COUNTS) / 48
+    found = Fits(COUNTS, np.tile(times, (6, 1)))
+    assert found.laws[found.best].name == "amdahl"
+
+
+def test_the_square_of_the_number_is_a_law_where_what_was_measured_shows_it() -> None:
+    def time(n: Numbers) -> Numbers:
+        return np.asarray(0.2 + 9.8 / n + 2e-3 * n * (n - 1))
+
+    truth = float(time(np.array([64.0]))[0])
+    exact = Fits(LONGER, np.tile(time(LONGER), (6, 1)))
+    assert exact.laws[exact.best].name == "exchange" and exact.time(64).value == pytest.approx(truth, rel=1e-3)
+    found = [Fits(LONGER, noisy(time(LONGER), seed)) for seed in range(8)]
+    assert sum(f.time(64).low <= truth <= f.time(64).high for f in found) >= 6
+    plain = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(8)]
+    assert sum(law.name == "exchange" for f in plain for law in f.laws) <= 2
 
 
 def test_no_law_fits_what_follows_none() -> None:

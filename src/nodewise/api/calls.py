@@ -18,7 +18,7 @@ from nodewise.api import call_worker
 from nodewise.base.arguments import shown_value
 from nodewise.base.errors import InputError
 from nodewise.base.files import make_directory, write_whole
-from nodewise.experiments.contenders import Contender, Steps
+from nodewise.experiments.contenders import Contender, Steps, check_names
 from nodewise.records.experiment import CALLS
 from nodewise.runner.setting import Setting
 
@@ -69,6 +69,7 @@ def contenders_of_calls(
             )
     if names and len(names) != len(calls):
         raise InputError(f"{len(names)} names for {len(calls)} functions", "give one for each")
+    check_names(names)
     made = [_call(call) for call in calls]
     own = [text for _, text in made]
     found = []

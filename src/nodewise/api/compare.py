@@ -28,6 +28,7 @@ from nodewise.api.given import (
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.experiments import compare as comparer
 from nodewise.experiments.compare import CompareQuestion
@@ -80,7 +81,7 @@ def prepare_compare(
     max_runs: int | None = None,
     warmup: int = 1,
     budget: Duration | None = None,
-    within: Share = 0.01,
+    within: Share = WITHIN,
     threshold: Share | None = None,
     baseline: StrPath | None = None,
     any_machine: bool = False,
@@ -166,7 +167,7 @@ def compare(
     max_runs: int | None = None,
     warmup: int = 1,
     budget: Duration | None = None,
-    within: Share = 0.01,
+    within: Share = WITHIN,
     threshold: Share | None = None,
     baseline: StrPath | None = None,
     any_machine: bool = False,

@@ -18,6 +18,7 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, wit
 from nodewise.api.recorded import environment_then, over, plain_how, recorded_how
 from nodewise.api.trust import check_owner
 from nodewise.base.errors import InputError
+from nodewise.base.units import format_count
 from nodewise.experiments import confirm as confirmer
 from nodewise.experiments.compare import CompareQuestion
 from nodewise.experiments.confirm import Repetition, check_runnable, moved_paths, repetition_of
@@ -80,7 +81,10 @@ def prepare_confirm(
         raise InputError("--runs and --max-runs cannot both be given", "the first says how many there are")
     for option, most in (("--runs", runs), ("--max-runs", max_runs)):
         if most is not None and most < _FEWEST:
-            raise InputError(f"{most} runs of each decide nothing", f"give {option} {_FEWEST} or more")
+            raise InputError(
+                f"{format_count(most, 'run')} of each decide{'s' * (most == 1)} nothing",
+                f"give {option} {_FEWEST} or more",
+            )
     if warmup < 0:
         raise InputError(f"--warmup {warmup} is below none", "give 0 or more")
     if (how or {}).get("isolation"):

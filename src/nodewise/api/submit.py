@@ -13,6 +13,7 @@ from nodewise.api.caller import question
 from nodewise.api.command_line import tune_line
 from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Values, words_of
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.base.files import no_room
 from nodewise.experiments.first_run import check_runs
@@ -152,7 +153,7 @@ def submit(
     build: str | None = None,
     constraints: Sequence[str] = (),
     allow: Processors | None = None,
-    within: Share = 0.01,
+    within: Share = WITHIN,
     seed: int = 0,
     sweep: str | Sequence[str] | None = None,
     history: bool = True,

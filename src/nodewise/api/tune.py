@@ -26,6 +26,7 @@ from nodewise.api.given import (
 from nodewise.api.history import known_of, remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output, with_variables
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.experiments import tune as tuner
 from nodewise.experiments.progress import Note, Progress
@@ -107,7 +108,7 @@ def prepare_tune(
     constraints: Sequence[str] = (),
     machine: Machine | StrPath | None = None,
     allow: Processors | None = None,
-    within: Share = 0.01,
+    within: Share = WITHIN,
     seed: int = 0,
     sweep: str | Sequence[str] | None = None,
     history: bool = True,
@@ -170,7 +171,7 @@ def tune(
     constraints: Sequence[str] = (),
     machine: Machine | StrPath | None = None,
     allow: Processors | None = None,
-    within: Share = 0.01,
+    within: Share = WITHIN,
     seed: int = 0,
     sweep: str | Sequence[str] | None = None,
     same_output: StrPath | bool | None = None,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
-from nodewise.base.units import parse_seconds, parse_share
+from nodewise.base.units import format_percent, parse_seconds, parse_share
 from nodewise.cli.help import MACHINE, MEASUREMENT, OUTPUT, option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -164,13 +165,19 @@ def budget_option(default: str | None, more: str = "") -> Decorator:
     )
 
 
-within_option = option(
-    "--within",
-    type=SHARE,
-    metavar="SHARE",
-    help="A difference up to this counts as none: 1% or 0.01. [default: 1%]",
-    group=MEASUREMENT,
-)
+def within_option(otherwise: str | None = None) -> Decorator:
+    """`--within SHARE`; `otherwise` says what holds without it where that is known later (the value is None then)."""
+    default = otherwise or format_percent(WITHIN)
+    return option(
+        "--within",
+        type=SHARE,
+        metavar="SHARE",
+        default=None if otherwise else WITHIN,
+        help=f"A difference up to this counts as none: 1% or 0.01. [default: {default}]",
+        group=MEASUREMENT,
+    )
+
+
 seed_option = option(
     "--seed", type=int, default=0, metavar="N", help="Seed of the random order of runs.", group=MEASUREMENT
 )

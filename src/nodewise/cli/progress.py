@@ -15,6 +15,8 @@ from nodewise.base.units import format_seconds
 from nodewise.cli.masked_terminal import redrawn, shown
 from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Budget
+from nodewise.statistics.disturbance import mostly
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import format_factor
 
 _EVERY_S = 10.0
@@ -55,6 +57,8 @@ class ProgressLine:
         limit = f" of {format_seconds(self._budget.seconds)}" if self._budget.seconds is not None else ""
         runs = f"{progress.runs}" + (f" of {self._budget.runs}" if self._budget.runs is not None else "")
         parts = [f"{progress.phase}: run {runs}, {format_seconds(progress.seconds)}{limit}"]
+        if progress.runs >= FEWEST_BLOCKS and mostly(progress.disturbed, progress.runs):
+            parts.append(f"{progress.disturbed} of {progress.runs} runs met {progress.by}")
         if progress.phase == "search":
             parts.append(f"{progress.racing} setting{'s' * (progress.racing != 1)} in the race")
         if progress.leader:

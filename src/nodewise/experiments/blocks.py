@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Meter
 from nodewise.records.recorder import Recorder
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.statistics.disturbance import repeat_worthy, repeats_due
+from nodewise.statistics.disturbance import passing_kinds, repeat_worthy, repeats_due
 from nodewise.statistics.order import BalancedOrder
 
 #: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
@@ -99,12 +101,20 @@ class Blocks:
         self._before_block = before_block
         self._last: str | None = None
         self._slowest_s = 0.0
+        self._disturbed, self._met = 0, Counter[str]()
         self.number = 0
 
     def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
         """One run outside of all blocks, and what it took of the budget: a first one, or what is found once for all runs."""
         self._order.ran(arm.key)
         return self._one(arm, phase, 0)
+
+    def progress(
+        self, phase: str, leader: str | None = None, speedup: float | None = None, racing: int = 0
+    ) -> Progress:
+        """Where the experiment is."""
+        by = self._met.most_common(1)[0][0] if self._met else ""
+        return Progress(phase, self._meter.runs, self._meter.seconds, leader, speedup, racing, self._disturbed, by)
 
     def restart(self) -> None:
         """Say that the next blocks are judged by themselves, so that none of the first is lost to the order's balance."""
@@ -153,6 +163,9 @@ class Blocks:
     def _one(self, arm: Arm, phase: str, position: int) -> tuple[Sample, float]:
         self._last = arm.key
         sample, cost = self._recorder.sample(arm.setting, phase, self.number, position, arm.timeout_s, arm.around)
+        if repeat_worthy(sample.marks):
+            self._disturbed += 1
+            self._met.update(passing_kinds(sample.marks))
         return self._objective.judged(sample), cost
 
     def repeat(

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds, whole_duration
@@ -91,7 +92,7 @@ class CompareQuestion:
     fewest: int = 1
     most: int | None = None
     warmup: int = 1
-    within: float = 0.01
+    within: float = WITHIN
     threshold: float | None = None
     seed: int = 0
     timeout_s: float | None = None
@@ -475,12 +476,12 @@ class Comparer:
     def _report(self, phase: str) -> None:
         centres = {key: centre.median for key, centre in self._centres.items() if len(centre)}
         if not centres:
-            self._observe(Progress(phase, self._meter.runs, self._meter.seconds))
+            self._observe(self._blocks.progress(phase))
             return
         leader = min(centres, key=lambda key: centres[key])
         first = centres.get(self._reference)
         speedup = first / centres[leader] if first and leader != self._reference else None
-        self._observe(Progress(phase, self._meter.runs, self._meter.seconds, leader, speedup, len(centres)))
+        self._observe(self._blocks.progress(phase, leader, speedup, len(centres)))
 
 
 def _program_error(text: str, sample: Sample, hint: str | None) -> ProgramError:

@@ -135,6 +135,12 @@ def _steps_of(texts: Sequence[str], which: int, count: int, option: str) -> str 
     return texts[which if len(texts) == count else 0] if texts else None
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raises InputError where one name is given twice, as no table could tell the two apart."""
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"two of what is compared are named {twice!r}", "give each a name of its own")
+
+
 def isolated(contenders: Sequence[Contender], kinds: Sequence[Isolation | None]) -> list[Contender]:
     """Every contender in each kind of isolation, named after it where there are several; as they are where there is none."""
     found = []
@@ -162,8 +168,9 @@ def make_contenders(
 
     `names` are for the commands in their order, with parameters put in, or one for each combination; who has none is
     called by its text. `start` are words that start ranks of each. Where one command needs a shell all have one, since its start is a part of what is measured.
-    Raises InputError where a parameter is in no command, or `names`, `prepare` or `conclude` do not fit in number.
+    Raises InputError where a parameter is in no command, two have one name, or `names`, `prepare` or `conclude` do not fit in number.
     """
+    check_names(names)
     everything = " ".join((*commands, setup or "", cleanup or "", *prepare, *conclude))
     for name in parameters:
         if "{" + name + "}" not in everything:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a tune is: `phase` (`first run`, `search`, `confirm`), what was spent, and the leader so far with its speedup."""
+    """Where an experiment is: `phase` (of a tune `first run`, `search`, `confirm`), what was spent, and the leader so far with its speedup.
+
+    `disturbed` of the runs had marks of what comes and goes, `by` what most of them met (`other load`).
+    """
 
     phase: str
     runs: int
@@ -16,6 +19,8 @@ class Progress:
     leader: str | None = None
     speedup: float | None = None
     racing: int = 0
+    disturbed: int = 0
+    by: str = ""
 
 
 @dataclass(frozen=True)

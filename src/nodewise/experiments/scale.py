@@ -121,11 +121,11 @@ class Scaler:
         question = self._question
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
             recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, question.budget)
-            blocks = Blocks(recorder, self._meter, random.Random(question.seed), before_block=self._before_block)
+            self._blocks = Blocks(recorder, self._meter, random.Random(question.seed), before_block=self._before_block)
             try:
-                settings = self._settings(blocks)
+                settings = self._settings()
                 stop = Stop(FEWEST_BLOCKS, question.most, again=not question.accept_disturbed)
-                stopped = blocks.repeat(lambda: self._arms(settings), SCALE, stop, self._take)
+                stopped = self._blocks.repeat(lambda: self._arms(settings), SCALE, stop, self._take)
             except KeyboardInterrupt:
                 if not self._good:
                     if self._writer.earlier is None and not self._writer.measured:
@@ -142,13 +142,13 @@ class Scaler:
             verdict = judge_scale(read_experiment(question.out), stopped)
             return replace(verdict, warnings=(*verdict.warnings, *self._writer.conclude(encode(verdict))))
 
-    def _settings(self, blocks: Blocks) -> list[Setting]:
+    def _settings(self) -> list[Setting]:
         """The setting of each count, after a first run with the smallest one that decides nothing."""
         question = self._question
         if question.over == "threads":
-            return self._by_threads(blocks)
+            return self._by_threads()
         settings = [self._ranked(n) for n in question.counts]
-        self._first(blocks, settings[0])
+        self._first(settings[0])
         return settings
 
     def _ranked(self, count: int) -> Setting:
@@ -161,7 +161,7 @@ class Scaler:
         command = _put(ranked.command(ranks, each=each), question.over, count)
         return with_ranks(Setting(command, values={question.over: count}), question.environment)
 
-    def _by_threads(self, blocks: Blocks) -> list[Setting]:
+    def _by_threads(self) -> list[Setting]:
         question, earlier = self._question, self._writer.earlier
         least = _put(question.command, "threads", question.counts[0])
         offer = Offer(question.machine, least, ("threads",), question.environment, Wanted())
@@ -174,7 +174,7 @@ class Scaler:
         first = options.baseline() if options is not None else Setting(least)
         first = replace(first, command=least)
         with offer.watching(self._launcher, first):
-            self._first(blocks, first)
+            self._first(first)
         if earlier is not None and "loaded" in earlier.question:
             offer.recall(earlier.question["loaded"])
         try:
@@ -199,9 +199,9 @@ class Scaler:
             "write {threads} where the program is told: nodewise scale -- ./app --threads {threads}",
         )
 
-    def _first(self, blocks: Blocks, setting: Setting) -> None:
+    def _first(self, setting: Setting) -> None:
         self._report(_WARM_UP)
-        sample, _ = blocks.alone(Arm(setting, self._limit_s(blocks)), _WARM_UP)
+        sample, _ = self._blocks.alone(Arm(setting, self._limit_s()), _WARM_UP)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise self._nothing(f"{sample.error}{shown}")
@@ -213,8 +213,8 @@ class Scaler:
             "it must succeed before it can be scaled; a larger --budget or --timeout where it was stopped",
         )
 
-    def _limit_s(self, blocks: Blocks) -> float | None:
-        limit = min(self._question.timeout_s or math.inf, blocks.allowed_s())
+    def _limit_s(self) -> float | None:
+        limit = min(self._question.timeout_s or math.inf, self._blocks.allowed_s())
         return None if math.isinf(limit) else limit
 
     def _arms(self, settings: Sequence[Setting]) -> list[Arm]:
@@ -229,7 +229,7 @@ class Scaler:
         self._report(SCALE)
 
     def _report(self, phase: str) -> None:
-        self._observe(Progress(phase, self._meter.runs, self._meter.seconds))
+        self._observe(self._blocks.progress(phase))
 
 
 def scale(

@@ -194,9 +194,7 @@ class Tuner:
         times = self._costs.times
         base, mine = times.get(BASELINE), times.get(leader.key) if leader else None
         speedup = base.median / mine.median if base and mine else None
-        self._observe(
-            Progress(phase, self._meter.runs, self._meter.seconds, leader.key if leader else None, speedup, racing)
-        )
+        self._observe(self._blocks.progress(phase, leader.key if leader else None, speedup, racing))
 
     # --- the first run
 

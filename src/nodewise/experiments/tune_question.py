@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.difference import WITHIN
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget
 from nodewise.records.inherited import inherited_facts
@@ -34,7 +35,7 @@ class Question:
     axes: tuple[str, ...] | None
     out: Path
     budget: Budget = field(default_factory=Budget)
-    within: float = 0.01
+    within: float = WITHIN
     seed: int = 0
     timeout_s: float | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError, NodewiseError, StoreError
 from nodewise.history.database import REBUILD
 from nodewise.history.rows import FIRST_S, LAST_S
 from nodewise.history.store import Series, Store
 from nodewise.statistics.changes import RATE, find_changes
 
-#: A change of a level by no more than this share is not marked.
-LEAST = 0.01
 #: Series that are shown where no program is named.
 MOST_SERIES = 20
 
@@ -119,7 +118,7 @@ def trends_of(
     *,
     since: float = 0.0,
     machine: str | None = None,
-    within: float = LEAST,
+    within: float = WITHIN,
     most: int | None = MOST_SERIES,
 ) -> Trends:
     """The trends of a program, or of all; `machine` is a part of the machine's or the processor's name, `most` how many are shown.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodewise.base.shapes import Scalar, fit
+from nodewise.base.units import format_count
 from nodewise.machine.model import Machine
 
 #: What an earlier tune is of: the same program (its arguments may be others), or another one of the same libraries.
@@ -62,7 +63,7 @@ class Earlier:
             self.command if self.relation == SAME_PROGRAM else f"{self.command} (another program of the same libraries)"
         )
         found = f"{self.best} was {self.ratio:.2f}× as fast" if self.best else "nothing was shown to be faster"
-        return f"{of}, {where}, {self.began[:10]}: {found} ({len(self.settings)} settings)"
+        return f"{of}, {where}, {self.began[:10]}: {found} ({format_count(len(self.settings), 'setting')})"
 
 
 @dataclass(frozen=True)

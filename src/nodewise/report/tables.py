@@ -201,13 +201,6 @@ def sample_rows(
     return rows
 
 
-def cut_off(experiment: Experiment, key: str) -> tuple[int, float]:
-    """How many runs of a setting were cut off since it was slower, and the longest that one of them was given, in seconds."""
-    records = experiment.records
-    given = [s.wall_s for i in records.of(key) if (s := records[int(i)].sample).cut_off]
-    return len(given), max(given, default=0.0)
-
-
 def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
     """What the kernel counted for the leaders: names of the columns, and a row of medians for each setting."""
     records = experiment.records

@@ -29,7 +29,12 @@ _RESTS, _RESTING = 3, 0.05
 
 def repeat_worthy(marks: Sequence[str]) -> bool:
     """Whether a run with these marks (`kind: what was seen`) was disturbed by something that another run may be spared."""
-    return any(mark.partition(":")[0] in PASSING for mark in marks)
+    return bool(passing_kinds(marks))
+
+
+def passing_kinds(marks: Sequence[str]) -> set[str]:
+    """The kinds of marks (`kind: what was seen`) of what comes and goes."""
+    return {mark.partition(":")[0] for mark in marks} & {*PASSING}
 
 
 def repeats_due(disturbed: int, blocks: int, most: float = 0.25) -> int:
@@ -83,6 +88,11 @@ class Disturbance:
             return ""
         busy = "busy" if self.kinds[0] in ("other load", "steal") else "disturbed"
         return f"the machine was {busy} ({self.disturbed_runs} of {self.runs} runs, {', '.join(self.kinds)})"
+
+
+def mostly(disturbed: int, of: int) -> bool:
+    """Whether so many of the runs, or blocks, that are to decide were disturbed that the machine was busy: more than half."""
+    return 2 * disturbed > of
 
 
 def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:

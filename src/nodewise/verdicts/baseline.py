@@ -13,6 +13,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import kind_named
 from nodewise.runner.objective import Objective
+from nodewise.statistics.disturbance import mostly
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.summary import median
 from nodewise.statistics.unpaired import unpaired_interval
@@ -174,7 +175,7 @@ def _deciding(experiment: Experiment, key: str, accept_disturbed: bool) -> tuple
         return every, ""
     met = phase_met(experiment, phase).of(key)
     quiet = [float(experiment.costs[i]) for i in good if int(records.blocks[i]) not in met.which]
-    return (every, met.reason) if 2 * len(quiet) < len(every) else (quiet, "")
+    return (every, met.reason) if mostly(len(every) - len(quiet), len(every)) else (quiet, "")
 
 
 def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool, looks: OpenLooks) -> BaselinePair:

@@ -20,7 +20,7 @@ _CUT_OFF, _FAILED, _NOW_AND_THEN = "was cut off", "failed", "was cut off now and
 _MOST_NAMED = 6
 
 
-def _counts(experiment: Experiment, key: str, phase: str | None = None) -> tuple[int, int, float]:
+def cut_counts(experiment: Experiment, key: str, phase: str | None = None) -> tuple[int, int, float]:
     """How many runs of a setting there were, how many of them were cut off, and the longest of these, in seconds."""
     at, records = experiment.records.of(key, phase), experiment.records
     cut = [s.wall_s for i in at[~records.ok[at]] if (s := records[int(i)].sample).cut_off]
@@ -35,12 +35,12 @@ def _ended(experiment: Experiment, key: str) -> bool:
 def given_up(experiment: Experiment, phase: str) -> list[str]:
     """Settings whose runs were cut off in the `phase` that compares them, so often that this ended it."""
     others = (key for key in experiment.settings if key != BASELINE)
-    return [key for key in others if _counts(experiment, key, phase)[1] >= MOST_CUT]
+    return [key for key in others if cut_counts(experiment, key, phase)[1] >= MOST_CUT]
 
 
 def why_no_other(experiment: Experiment, phase: str) -> str:
     """Why no setting is left that could be held against the program as it is: `every other setting was cut off or failed`."""
-    others = [key for key in experiment.settings if key != BASELINE and _counts(experiment, key)[0]]
+    others = [key for key in experiment.settings if key != BASELINE and cut_counts(experiment, key)[0]]
     gone = given_up(experiment, phase)
     if not others:
         return "no other setting ran"
@@ -50,7 +50,7 @@ def why_no_other(experiment: Experiment, phase: str) -> str:
 
 
 def _how_it_went(experiment: Experiment, key: str, given_up: bool) -> str:
-    runs, cut, _ = _counts(experiment, key)
+    runs, cut, _ = cut_counts(experiment, key)
     if cut == runs:
         return _CUT_OFF
     return _NOW_AND_THEN if given_up and _ended(experiment, key) else _FAILED
@@ -65,7 +65,7 @@ def cut_off_notes(experiment: Experiment, phase: str) -> list[str]:
     if len(blamed) > _MOST_NAMED:
         notes.append(f"{len(blamed) - _MOST_NAMED} more settings or values were cut off, too, in all of their runs")
     for key in given_up(experiment, phase):
-        runs, cut, longest = _counts(experiment, key)
+        runs, cut, longest = cut_counts(experiment, key)
         if cut < runs:
             notes.append(f"{key} was cut off in {cut} of {runs} runs, the longest after {format_seconds(longest)}")
     return notes
@@ -73,7 +73,7 @@ def cut_off_notes(experiment: Experiment, phase: str) -> list[str]:
 
 def _how(experiment: Experiment, keys: Iterable[str]) -> str:
     """`was cut off in its only run, after 0.8 s`."""
-    counts = [_counts(experiment, key) for key in keys]
+    counts = [cut_counts(experiment, key) for key in keys]
     runs, cut = sum(c[0] for c in counts), sum(c[1] for c in counts)
     after = format_seconds(max(c[2] for c in counts))
     if runs == 1:
@@ -107,4 +107,4 @@ def _blamed(experiment: Experiment) -> list[tuple[tuple[tuple[str, Any], ...], l
         wider = next((small for small in found if set(small) <= own), None)
         at = tuple((name, str(value)) for name, value in suspects[key]) if wider is None else wider
         found.setdefault(at, (suspects[key], []))[1].append(key)
-    return [(items, keys) for items, keys in found.values() if any(_counts(experiment, key)[1] for key in keys)]
+    return [(items, keys) for items, keys in found.values() if any(cut_counts(experiment, key)[1] for key in keys)]

@@ -18,7 +18,7 @@ from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.disturbance import Disturbance, disturbance
+from nodewise.statistics.disturbance import Disturbance, disturbance, mostly
 from nodewise.statistics.verdict import Verdict, Word, format_factor, judge
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
@@ -100,7 +100,7 @@ class Pairs:
     @property
     def busy(self) -> bool:
         """Whether more than half of them were disturbed."""
-        return 2 * self.disturbed > len(self.blocks)
+        return mostly(self.disturbed, len(self.blocks))
 
     def deciding(self, accept_disturbed: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The pairs that decide: the undisturbed ones, or all where that is accepted.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine, machine_from_json
@@ -71,7 +72,7 @@ class Question:
     knobs: Mapping[str, AskedKnob] = field(default_factory=dict)
     start: Start = field(default_factory=Start)
     wanted: Wanted = field(default_factory=Wanted)
-    within: float = 0.01
+    within: float = WITHIN
     accept_disturbed: bool = False
     warmup: int = 0
     seed: int = 0

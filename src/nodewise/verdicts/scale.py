@@ -17,7 +17,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.disturbance import repeat_worthy
+from nodewise.statistics.disturbance import mostly, repeat_worthy
 from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LEVEL, Expected, Fits, Numbers
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
@@ -200,9 +200,9 @@ def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tup
     share = f"{len(spoiled)} of {len(rows)} blocks"
     if accepting or not spoiled:
         return every, 0, "", [f"disturbed runs accepted: {share}"] if spoiled else []
-    if 2 * len(quiet) >= len(rows):
-        return np.array(quiet), len(spoiled), "", []
-    return every, 0, f"the machine was busy: {share} were disturbed", []
+    if mostly(len(spoiled), len(rows)):
+        return every, 0, f"the machine was busy: {share} were disturbed", []
+    return np.array(quiet), len(spoiled), "", []
 
 
 def _point(
@@ -373,6 +373,8 @@ _SAID: Mapping[str, str] = {
     "power": "a power of the number, with no law behind it",
     "bend": "a law with a bend: from some number on a part of it gains nothing more",
     "slower cores": "a law with a bend: from some number on each adds less than those before, as second threads of cores do",
+    "exchange": "a law of exchange: each has something for each other, one message after the other",
+    "rounds": "a law of rounds: pieces that cannot be divided are dealt out, and the last round is not full",
 }
 
 

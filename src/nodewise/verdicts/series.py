@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from nodewise.base.difference import WITHIN
 from nodewise.records.kept_limits import KeptLimit
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -25,8 +26,6 @@ from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
 from nodewise.verdicts.secondary import interval_of
 
-#: A difference up to this counts as none.
-_WITHIN = 0.01
 #: The chance that any of the intervals does not hold.
 _ERROR = 0.05
 #: A share beyond this is of a limit that does not hold.
@@ -185,7 +184,7 @@ def against(
     low, high, fewest = math.inf, math.inf, len(one.times)
     for other in others:
         pairs = _pairs(other, one, quota)
-        verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
+        verdict, reason = judge_pairs(pairs, lambda _: level, WITHIN, final=True, accept_disturbed=accept)
         mine = pairs.deciding(accept)
         if not mine[0] or (pairs.busy and not accept):
             # without one of them the others decide nothing
@@ -201,7 +200,7 @@ def against(
     if len(others) > 1:
         held = Ratio(ratio, low, high, fewest)
         held = held if held.has_interval else Ratio(ratio, 0.0, math.inf, fewest)
-        verdict, reason = judge(held, _WITHIN, final=True), ""
+        verdict, reason = judge(held, WITHIN, final=True), ""
         if verdict.word is Word.UNDECIDED:
             intervals = together * len(others)
             few = f"{fewest} comparable blocks are too few for {intervals} intervals that hold together"

@@ -181,7 +181,7 @@ class _Compare(HyperfineWords, Exporting):
     group="Commands",
 )
 @budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
-@within_option
+@within_option()
 @option(
     "--baseline",
     type=PATH,
@@ -363,7 +363,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         max_runs=given["max_runs"],
         warmup=given["warmup"],
         budget=given["budget"],
-        within=0.01 if given["within"] is None else given["within"],
+        within=given["within"],
         threshold=given["fail_if_slower"],
         baseline=given["baseline"],
         any_machine=given["any_machine"],

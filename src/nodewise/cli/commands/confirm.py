@@ -16,7 +16,6 @@ from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     PATH,
-    SHARE,
     budget_option,
     given_options,
     json_option,
@@ -24,6 +23,7 @@ from nodewise.cli.kinds import (
     refuse_ignored,
     resume_option,
     seed_option,
+    within_option,
 )
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.options import run_keywords, run_options, same_output_keywords, same_output_options
@@ -71,13 +71,7 @@ BROKEN = 1
     help="At most N runs of each, and no fewer than seven.",
     group=MEASUREMENT,
 )
-@option(
-    "--within",
-    type=SHARE,
-    metavar="SHARE",
-    help="A difference up to this counts as none: 1% or 0.01. [default: as then]",
-    group=MEASUREMENT,
-)
+@within_option("as then")
 @seed_option
 @out_option()
 @resume_option("--budget and --max-runs")

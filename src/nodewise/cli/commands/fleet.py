@@ -21,11 +21,11 @@ SECTION = "Nodes"
         "nodewise fleet node1/run node2/run node3/run": "folders copied from three nodes",
     },
 )
-@within_option
+@within_option()
 @option("--html", type=PATH, metavar="FILE", help="Write a page with all nodes to this file.", group=OUTPUT)
 @json_option("what is found")
 @click.argument("directories", nargs=-1, required=True, type=PATH, metavar="DIR...")
-def command(within: float | None, html: Path | None, as_json: bool, directories: tuple[Path, ...]) -> None:
+def command(within: float, html: Path | None, as_json: bool, directories: tuple[Path, ...]) -> None:
     """Hold the results of many nodes against each other.
 
     In each DIR, or below it, lie experiments of one program on several nodes, as tune --submit --array leaves them. What they all
@@ -34,7 +34,7 @@ def command(within: float | None, html: Path | None, as_json: bool, directories:
     from nodewise.api.fleet import ask_fleet
     from nodewise.verdicts.encoding import encode
 
-    found = ask_fleet(directories, 0.01 if within is None else within)
+    found = ask_fleet(directories, within)
     if html is not None:
         from nodewise.base.files import write_whole
         from nodewise.report.pages.fleet import fleet_page

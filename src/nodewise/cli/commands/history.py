@@ -41,7 +41,7 @@ _DIFF, _IMPORT = "diff", "import"
     help="Only machines with this in their name or their processor's; of an import: where it was made.",
     group="History",
 )
-@within_option
+@within_option()
 @option("--all", "everything", is_flag=True, help="Show every trend, and every experiment of each.", group=OUTPUT)
 @option("--html", type=PATH, metavar="FILE", help="Write a page with the trends to this file.", group=OUTPUT)
 @option(
@@ -64,7 +64,7 @@ def command(
     context: click.Context,
     since: str | None,
     machine: str | None,
-    within: float | None,
+    within: float,
     everything: bool,
     html: Path | None,
     rebuild: bool,
@@ -88,7 +88,6 @@ def command(
     from nodewise.api.history import ask_difference, ask_import, ask_rebuild, ask_trends, place_of
 
     place = place_of(store)
-    share = 0.01 if within is None else within
     if rebuild:
         refuse_ignored(
             context, "a history that is made anew is shown by nodewise history", but=("rebuild", "store", "as_json")
@@ -100,7 +99,7 @@ def command(
             raise InputError(
                 "two experiments are needed for a difference", "write: nodewise history diff 12 17, or two folders"
             )
-        _print_difference(ask_difference(place, words[1], words[2], share), as_json)
+        _print_difference(ask_difference(place, words[1], words[2], within), as_json)
     elif words[:1] == (_IMPORT,):
         refuse_ignored(context, "what is imported is shown by nodewise history", but=("store", "as_json", "machine"))
         if len(words) == 1:
@@ -113,7 +112,10 @@ def command(
                 "give a command as one text: nodewise history './solver a'",
             )
         _show(
-            ask_trends(place, words[0] if words else None, since, machine, share, everything), html, everything, as_json
+            ask_trends(place, words[0] if words else None, since, machine, within, everything),
+            html,
+            everything,
+            as_json,
         )
 
 

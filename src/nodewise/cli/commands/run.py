@@ -96,7 +96,7 @@ def command(
     from nodewise.verdicts.encoding import encode
 
     if not command_words:
-        raise InputError("there is no command to run", "name it: nodewise run -- ./app")
+        raise InputError("no program to run", "name it: nodewise run -- ./app")
     if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     if literal := unfilled(split_variables(command_words)[1], (), "`nodewise compare -P {}=1,2,4` fills it"):

@@ -117,7 +117,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 )
 @machine_option
 @allow_option
-@within_option
+@within_option()
 @seed_option
 @out_option()
 @resume_option("--budget, --max-runs, --script and --submit")
@@ -164,7 +164,7 @@ def command(
     no_history: bool,
     machine_spec: str | None,
     allow: str | None,
-    within: float | None,
+    within: float,
     seed: int,
     out: Path | None,
     resume: Path | None,
@@ -225,7 +225,7 @@ def command(
         constraints=constraint,
         machine=machine_spec,
         allow=allow,
-        within=0.01 if within is None else within,
+        within=within,
         seed=seed,
         history=not no_history,
         resume=resume is not None,
@@ -279,7 +279,7 @@ def _submit(
 
     refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
     if not command_words and resume is None:
-        raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
+        raise InputError("no program to run", "write it behind the options: tune --submit -- ./app")
     if command_words:
         check_starts(command_words, run, context.params["build"])
         check_runs(context.params["max_runs"])

@@ -11,11 +11,12 @@ from nodewise.report.drawings.machine import NARROW
 from nodewise.report.figures.experiment import make_figures, placement_drawings
 from nodewise.report.figures.tune_scaling import tune_lines
 from nodewise.report.pages.conditions import sampled_page, thinning
-from nodewise.report.tables import cut_off, label, labels_of
+from nodewise.report.tables import label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.scale import point_rows
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.verdict import Word
+from nodewise.verdicts.never_ended import cut_counts
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict, plan_of
 
@@ -56,7 +57,7 @@ def _rows(experiment: Experiment, verdict: TuneVerdict) -> list[dict[str, Any]]:
     """The settings as they are listed: those with an interval first; what was cut off has the time that it took at least."""
     rows = []
     for one in sorted(verdict.settings, key=lambda s: (s.low is None, s.median is None)):
-        count, seconds = cut_off(experiment, one.key) if one.failed else (0, 0.0)
+        _, count, seconds = cut_counts(experiment, one.key) if one.failed else (0, 0, 0.0)
         failed = one.failed - min(count, one.failed)
         words = [f"{count} cut off"] * bool(count) + [str(failed)] * bool(failed or not count)
         rows.append(

@@ -124,7 +124,7 @@ def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
 
 def _span(pair: PairVerdict) -> str:
     if pair.low is None:
-        busy = 2 * pair.disturbed > pair.blocks >= FEWEST_BLOCKS
+        busy = pair.busy and pair.blocks >= FEWEST_BLOCKS
         return f"{format_factor(pair.ratio)} ({'disturbed' if busy else 'too few runs'})"
     return format_ratio(pair.interval)
 
