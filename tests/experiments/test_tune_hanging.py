@@ -227,3 +227,15 @@ def test_a_value_that_is_much_slower_with_all_others_does_not_eat_up_the_confirm
     result = tune(question, launcher, clock=launcher.clock)
     assert result.verdict == "faster" and "WAY" in result.best.env and "YIELD" not in result.best.env
     assert result.low is not None and result.low > 1.5
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_where_little_is_left_a_run_may_still_take_half_as_long_again_as_the_program(tmp_path: Path, seed: int) -> None:
+    values = ("a", "b", "c", "d", "e", "f")
+    launcher = Program({"": 1.0, **dict.fromkeys(values, 1.3)}, seed)
+    tuned(tmp_path, launcher, Budget(30.0), seed, M=values)
+    records = read_experiment(tmp_path / "x").records
+    searched = [at for r, at in zip(records, launcher.limits, strict=True) if r.phase == "search"]
+    assert not any(r.sample.cut_off for r in records)
+    # less than at first, since what is left is for the confirmation
+    assert 1.5 < min(at for at in searched if at is not None) < 1.6 < max(at for at in searched if at is not None)

@@ -45,12 +45,10 @@ _DRAWS = 400
 _AS_GOOD = 3.0
 #: A law with a bend leads where its left-out error is so many times less than that of all without.
 _CLEARLY = 2.0
-#: That of rounds is chosen of so many numbers of pieces that it takes more.
-_BEYOND_CHANCE = 2.5
+#: That of rounds is chosen of so many numbers of pieces that it takes more, and all others have to miss by so much.
+_BEYOND_CHANCE, _LEAST_MISSED = 2.5, 0.01
 #: No law fits where even the best misses by this share, and by so many times what noise explains.
 _MISFIT, _BEYOND_NOISE = 0.03, 2.0
-#: Rounds of pieces are looked for where the last one leaves so much of a count idle at one number more than at another.
-_UNEVEN = 1.05
 _TINY, _TRACE = 1e-300, 1e-9
 
 
@@ -143,9 +141,6 @@ def law_of_rounds(counts: Numbers, times: Numbers) -> tuple[Law, float]:
     """The law of so many pieces that predicts times (m,) at counts (m,) best, and its left-out error; ties go to the fewest."""
     pieces = np.arange(int(counts[0]) + 1, int(FARTHEST * counts[-1]) + 1, dtype=float)
     rounds = np.ceil(pieces[:, None] / counts)
-    # of what divides by all counts nothing can be told apart from work that is divided at will
-    uneven = rounds * counts / pieces[:, None]
-    pieces, rounds = (kept[uneven.max(1) > _UNEVEN * uneven.min(1)] for kept in (pieces, rounds))
     columns = np.stack([np.ones_like(rounds), rounds], -1)
     errors = []
     for i in range(len(counts)):
@@ -199,7 +194,7 @@ class Fits:
             laws = (*laws, EXCHANGE)
         errors = [left_out_error(law, self.counts, rows) for law in laws]
         rounds, missed = law_of_rounds(self.counts, rows[0])
-        if _BEYOND_CHANCE * missed < min(float(error[0]) for error in errors):
+        if max(_BEYOND_CHANCE * missed, _LEAST_MISSED) < min(float(error[0]) for error in errors):
             laws, errors = (*laws, rounds), [*errors, left_out_error(rounds, self.counts, rows)]
         #: `LAWS`, those with a bend, and those of exchange and of rounds where what was measured shows them.
         self.laws = laws
