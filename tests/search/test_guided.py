@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nodewise.search import guided
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.search import AtLeast
 from nodewise.search.space import Axis, Point, Space
@@ -468,3 +469,19 @@ def test_points_to_start_with_have_half_of_the_first_block(runs: int, given: int
     first = GuidedSearch(_space(THREADS, PLACEMENT), start=start).ask(runs)
     assert [p["threads"] for p in first[1 : given + 1]] == list(range(40, 40 + given))
     assert sum(p in start for p in first) == given and len(first) == of
+
+
+def test_of_more_points_than_the_model_is_fitted_to_the_fastest_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guided, "_MOST_FITTED", 3)
+    space = _space(Axis("v", tuple(range(8)), tuple(range(8)), 0))
+    search = GuidedSearch(space, 0)
+    search.ask(20)
+    search.tell({space.default.having(v=v): 2.0 - 0.2 * v for v in range(8)})
+    assert [p["v"] for p in search.ranking] == [7, 6, 5]
+
+
+@pytest.mark.parametrize(("affordable", "size"), [(20, 3), (60, 6), (400, 12)])
+def test_a_block_is_a_tenth_of_what_can_be_afforded_within_bounds(affordable: int, size: int) -> None:
+    search = GuidedSearch(_space(Axis("v", tuple(range(30)), tuple(range(30)), 0)), 0)
+    search.ask(affordable)
+    assert search.size == size

@@ -114,3 +114,18 @@ def test_half_of_scattered_values_of_ordered_axes_are_natural() -> None:
     assert 160 < sum(p["n"] == 50 for p in points) < 250
     free = Space((Axis("n", tuple(range(1, 101)), (50,), 50),), lambda p: tuple(p.items()))
     assert sum(p["n"] == 50 for p in Pool(free, random.Random(3)).scattered(Point({"n": 1}), 400)) < 20
+
+
+def test_a_cover_of_fewer_changes_than_rows_is_no_longer_than_they_are() -> None:
+    space = _space([2, 2])
+    assert len(Pool(space, random.Random(0)).cover(space.default, _changes(space)[:1], 3, space.allowed)) == 1
+
+
+def test_all_combinations_are_those_of_axes_that_are_neither_crossed_nor_ordered() -> None:
+    plain = [Axis(n, ("off", "on"), ("off", "on"), "off") for n in "ab"]
+    more = [Axis("c", (1, 2, 3), (1, 2, 3), 1, ordered=True), Axis("d", (1, 2), (1, 2), 1, crossed=True)]
+    space = Space((*plain, *more), lambda p: tuple(p.items()))
+    pool = Pool(space, random.Random(0))
+    found = pool.combined(space.default.having(c=2, d=2), 4)
+    assert sorted((p["a"], p["b"]) for p in found) == [("off", "off"), ("off", "on"), ("on", "off"), ("on", "on")]
+    assert {(p["c"], p["d"]) for p in found} == {(2, 2)} and not pool.combined(space.default, 3)
