@@ -27,6 +27,7 @@ def prepared(*words: str, cores: int = 16, env: dict[str, str | int | float] | N
     [
         (16, ("a",), {}, (1, 2, 3, 4, 6, 8, 12, 16), "threads"),
         (64, ("a",), {}, (1, 2, 4, 8, 16, 32, 64), "threads"),
+        (24, ("a",), {}, (1, 2, 4, 8, 16, 24), "threads"),
         (2, ("a",), {}, (1, 2), "threads"),
         (16, ("a",), {"counts": "1..16*2"}, FIVE, "threads"),
         (16, ("a",), {"counts": [8, 1, 8]}, (1, 8), "threads"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a tune leaves to later ones in history, and which of them a new one is given."""
 
+import math
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,16 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.history.learned import Learned, learned_from_text, program_named, surface_text
+from nodewise.history import learned
+from nodewise.history.learned import Learned, learned_from_text, program_named, settings_seen, surface_text
 from nodewise.history.recall import recalled
 from nodewise.history.store import Store
 from nodewise.records.earlier import SAME_LIBRARIES, SAME_PROGRAM, SettingSeen, Width
 from nodewise.runner.loaded import Loaded
+from nodewise.runner.setting import Setting
 from tests.history.entries import entry
 from tests.surfaces import machine
+from tests.verdicts.cases import Runs, tuned
 
 HERE = machine(8, 2)
 SEEN = (
@@ -128,6 +132,18 @@ def test_others_who_write_are_waited_for_no_longer_than_two_seconds(tmp_path: Pa
 )
 def test_a_program_is_the_same_whatever_its_arguments(command: str, name: str) -> None:
     assert program_named(command.split()) == name
+
+
+def test_of_very_many_settings_those_with_the_most_runs_and_the_fastest_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned, "MOST_SETTINGS", 4)
+    base = Setting(("app",))
+    some = [(Setting(("app",), values={"a": i}, name=f"a={i}"), Runs(4.0 - 0.5 * i), [1]) for i in range(1, 6)]
+    often = (Setting(("app",), values={"a": 9}, name="a=9"), Runs(5.0), [1, 2])
+    seen = settings_seen(tuned(tmp_path / "x", [(base, Runs(3.0), [1, 2, 3]), *some, often], axes={"a": [0, 9]}))
+    assert [one.values.get("a") for one in seen] == [None, 9, 5, 4]
+    assert seen[0].log == 0 and seen[2].log == pytest.approx(math.log(1.5 / 3), abs=0.05)
 
 
 def test_what_was_seen_is_read_back_as_it_was() -> None:

@@ -74,6 +74,12 @@ def test_of_many_the_latest_are_shown(store: Store) -> None:
     assert len(trends_of(store, most=None).trends) == 33
 
 
+def test_of_several_machines_those_that_are_not_shown_are_counted(store: Store) -> None:
+    found = trends_of(store, "solver", machine="node", most=1)
+    assert _names(found) == [("./solver a", "node7")] and found.left_out == 1
+    assert trends_of(store, "solver", machine="node", most=2).left_out == 0
+
+
 def test_history_may_be_empty(tmp_path: Path) -> None:
     with Store(str(tmp_path / "e.sqlite")) as store, pytest.raises(InputError, match="history is empty"):
         trends_of(store)

@@ -192,6 +192,18 @@ def test_nothing_is_the_lowest_rate(own: dict[str, Rule], sound: list[Node]) -> 
     assert "own.hpl: 0, where 11 of 12 nodes have more" in found.finding.summary
 
 
+@pytest.mark.parametrize(("bound", "worst"), [({"least": 50}, [1, 2, 3, 4]), ({"most": 0}, [9, 8, 7, 6])])
+def test_of_many_the_furthest_from_what_is_wanted_are_shown(
+    own: dict[str, Rule], sound: list[Node], bound: dict[str, int], worst: list[int]
+) -> None:
+    nodes = copied(sound[:9])
+    for number, node in enumerate(nodes, 1):
+        node["own"] = {"hpl": float(number)}
+    table = {"kind": "value", "reads": ("own.hpl",), "severity": Severity.WRONG, "reason": "r", "remedy": "m"}
+    found = _only(_judge(nodes, {**own, "hpl": Rule(id="hpl", **table, condition=bound)}), "hpl")
+    assert [line.rpartition(": ")[2] for line in found.finding.evidence] == [str(n) for n in worst]
+
+
 def test_a_short_name_is_shown_though_it_is_part_of_a_value(own: dict[str, Rule], sound: list[Node]) -> None:
     nodes = copied(sound)
     nodes[0]["node"], nodes[0]["processor"]["microcode"] = "b0", {"0x2b000571": "0-71"}

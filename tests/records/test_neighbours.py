@@ -228,6 +228,21 @@ def test_a_file_that_was_just_made_is_left_to_its_maker(folder: Path) -> None:
     here.leave()
 
 
+def test_what_a_running_one_may_have_met_is_not_taken_away_by_a_third(folder: Path) -> None:
+    late = Running("run", Path("/late"))
+    late.enter()
+    (own,) = folder.iterdir()
+    met, before = folder / "1-met", folder / "2-before"
+    for path, ago in ((own, 100), (met, 50), (before, 200)):
+        path.touch()
+        os.utime(path, (time.time() - ago,) * 2)
+    third = Running("tune", Path("/third"))
+    third.enter()
+    assert met.exists() and not before.exists()
+    third.leave()
+    late.leave()
+
+
 def test_one_that_ended_as_another_began_was_not_there_with_it(folder: Path) -> None:
     running = Running("tune", Path("/a"))
     running.enter()

@@ -404,6 +404,8 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         # one thread and a hog on two processors: it waits for nothing, and has no room
         (1.0, threaded(1.0, 0.001, 1), 2, 2.0, True),
         (1.0, threaded(1.0, 0.001, 1), 2, 1.4, False),
+        # or half a hog, which leaves less than half of a processor idle
+        (1.0, threaded(1.0, 0.001, 1), 2, 1.6, True),
         # one that itself worked for less than half of its time has no room to lose
         (1.0, threaded(0.6, 0.001, 1), 2, 1.8, True),
         (1.0, threaded(0.4, 0.001, 1), 2, 1.8, False),

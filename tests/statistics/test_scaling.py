@@ -152,6 +152,13 @@ def test_no_law_fits_what_follows_none() -> None:
     assert not found.fits and found.misfit > 0.1
 
 
+@pytest.mark.parametrize(("off", "fits"), [(0.02, True), (0.09, False)])
+def test_no_law_fits_where_all_miss_by_three_percent_without_noise(off: float, fits: bool) -> None:
+    wavy = np.array([1 - off, 1 + off, 1 - off, 1 + off, 1 - off, 1 + off, 1 - off, 1 + off])
+    found = Fits(LONGER, np.tile(EXACT["amdahl"][1](LONGER) * wavy, (6, 1)))
+    assert found.fits == fits and (found.misfit < 0.03 if fits else 0.03 < found.misfit < 0.09)
+
+
 def test_a_misfit_that_noise_explains_is_none() -> None:
     times = np.array([10.0, 4.6, 3.2, 1.4, 1.0])
     wild = times * np.exp(np.random.default_rng(1).normal(0, 0.6, (8, 5)))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodewise.records.experiment import Experiment
-from nodewise.report.figures.pareto import Label, pareto_figures, place_labels, span_of
+from nodewise.report.figures.pareto import Label, _near, pareto_figures, place_labels, span_of
 from nodewise.runner.objective import Objective
-from nodewise.runner.setting import Setting
+from nodewise.runner.setting import BASELINE, Setting
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.launch import Launch
 from nodewise.verdicts.secondary import MetricSummary
@@ -100,6 +100,15 @@ def test_a_cost_that_is_time_times_a_price_is_not_drawn() -> None:
     points = [(x, 3.2 * x) for x, _ in _cloud(20)]
     assert pareto_figures(*_made(points, ["cost"])) == {}
     assert list(pareto_figures(*_made(_cloud(20), ["cost"]))) == ["pareto-cost"]
+
+
+def test_what_is_four_times_as_far_off_as_the_front_is_not_drawn_but_the_baseline() -> None:
+    at = {"front": (1.0, 2.0), "near": (3.9, 7.9), "slow": (4.1, 2.0), "hot": (1.0, 8.1)}
+    rows = [{"key": key, "x": x, "y": y} for key, (x, y) in at.items()]
+    assert [r["key"] for r in _near(rows, ["front"])] == ["front", "near"]
+    # which makes room for all that is no further off than four times its own distance
+    baseline = {"key": BASELINE, "x": 2.0, "y": 3.0}
+    assert [r["key"] for r in _near([*rows, baseline], ["front"])] == [*at, BASELINE]
 
 
 def test_names_of_files_are_plain() -> None:
