@@ -332,13 +332,13 @@ class Tuner:
 
     def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where nothing more can run."""
-        patience, until_s, left_s = self._runs.patience_s(), math.inf, self._meter.left_s(self._meter.budget)
-        if not math.isinf(left_s) and not self._question.sweep:
+        patience, until_s, ends_s = self._runs.patience_s(), math.inf, self._meter.budget.seconds
+        if ends_s is not None and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
             # what is slower than the search is used to does not eat up what the confirmation of a candidate needs
             if self._best() is not None:
-                until_s = self._meter.seconds + left_s - (self._runs.affordable() - room) * self._costs.typical_s
+                until_s = ends_s - (self._runs.affordable() - room) * self._costs.typical_s
         samples = self._runs.block(list(settings.values()), phase, patience, True, until_s).samples
         outcomes = {p: self._runs.outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(outcomes)

@@ -17,12 +17,11 @@ from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
-from nodewise.runner.setting import Setting
+from nodewise.runner.setting import BASELINE, Setting
 from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict, ContenderSummary
 from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
-BASELINE = "baseline"
 #: A command longer than this is shortened, to no fewer letters than the second on either side of a cut.
 _LONG, _LEAST = 46, 9
 #: A setting of more axes than the first is named by as many as the second.

@@ -141,6 +141,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         if candidate == BASELINE
         else pair_verdict(BASELINE, candidate, pairs, (verdict, reason), _accepting(experiment))
     )
+    ablations = _ablations(experiment, candidate, verdict)
     ratio = verdict.ratio
     baseline = experiment.settings[BASELINE]
     best = experiment.settings[candidate] if verdict.word is Word.FASTER else baseline
@@ -172,15 +173,15 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         currency=experiment.shown.currency,
         runs=len(experiment.records),
         seconds_spent=seconds_spent(experiment),
-        axes=_shares(experiment, candidate, verdict),
-        unseparated=_ablations(experiment, candidate, verdict).unseparated,
+        axes=_shares(experiment, candidate, verdict, ablations),
+        unseparated=ablations.unseparated,
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.pareto_fronts(summaries),
         notes=(
             *unsteady,
             *_slow_runs(experiment, verdict, pairs),
-            *_notes(experiment, verdict, comparison),
+            *_notes(experiment, verdict, comparison, ablations),
             *energy_notes(experiment),
             *metric_notes(experiment),
             *to_be_set_note(experiment, best),
@@ -290,7 +291,7 @@ def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Abla
     return ablations_of(experiment, candidate, verdict.within, _accepting(experiment))
 
 
-def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
+def _shares(experiment: Experiment, candidate: str, verdict: Verdict, ablations: Ablations) -> dict[str, float]:
     """How much of the gain each axis surely brought: what is lost when that axis alone is put back."""
     shares = dict.fromkeys(question_of(experiment).axes, 0.0)
     plan = plan_of(experiment, candidate)
@@ -298,7 +299,7 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
         return shares
     if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:
         return shares | {changed[0]: 1.0}
-    return shares | _ablations(experiment, candidate, verdict).shares(math.log(verdict.ratio.ratio))
+    return shares | ablations.shares(math.log(verdict.ratio.ratio))
 
 
 def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
@@ -330,7 +331,7 @@ def _dropped_after(experiment: Experiment) -> dict[str, int]:
     return {key: int(last[i]) for i, key in enumerate(records.keys) if 0 <= last[i] < last.max()}
 
 
-def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | None) -> list[str]:
+def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | None, ablations: Ablations) -> list[str]:
     notes = []
     question = question_of(experiment)
     if not question.machine_is_live:
@@ -378,7 +379,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
     if verdict.word is Word.FASTER and not failures_of(experiment, BASELINE)[0]:
         notes += shared_failures(experiment, candidate)
-    notes += _ablations(experiment, candidate, verdict).notes()
+    notes += ablations.notes()
     looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
     if len(looked) > 1:
         shares = ", ".join(format_percent(plan.alpha) for plan in looked)

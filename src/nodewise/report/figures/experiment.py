@@ -26,7 +26,8 @@ from nodewise.report.figures.charting import (
 )
 from nodewise.report.figures.pareto import pareto_figures
 from nodewise.report.figures.tune_scaling import tune_efficiency, tune_speedup
-from nodewise.report.tables import BASELINE, in_words, labels_of, leaders, sample_rows, thread_rows
+from nodewise.report.tables import in_words, labels_of, leaders, sample_rows, thread_rows
+from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.question import machine_of

@@ -22,8 +22,9 @@ from nodewise.report.figures.charting import (
     metric_unit,
     state_colours,
 )
-from nodewise.report.tables import BASELINE, labels_of
+from nodewise.report.tables import labels_of
 from nodewise.runner.price import COST
+from nodewise.runner.setting import BASELINE
 from nodewise.statistics.summary import median
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
 from nodewise.verdicts.secondary import ENERGY, SecondaryMetrics, energy_parts, judged_rows

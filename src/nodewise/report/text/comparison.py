@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 
 from nodewise.base.units import format_count, format_percent, format_seconds
-from nodewise.report.tables import BASELINE, labels_of
+from nodewise.report.tables import labels_of
 from nodewise.runner.isolation import STARTUP, TEARDOWN
 from nodewise.runner.objective import format_metric
+from nodewise.runner.setting import BASELINE
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
