@@ -47,6 +47,15 @@ def _search(runs: int, *earlier: Prior, seed: int = 0) -> tuple[GuidedSearch, li
     return search, asked
 
 
+def test_the_best_and_the_second_best_of_each_earlier_one_are_its_favourites() -> None:
+    tried = Tried(SPACE, False)
+    best, second, other = (SPACE.default.having(k1=v) for v in "abc")
+    both = Prior((Seen(second, -0.1, 0.01), Seen(other, 0.1, 0.01), Seen(best, -0.2, 0.01)), frozenset(NAMES), 0.8)
+    # one that is doubted comes later
+    two = Prior((Seen(best, -0.3, 0.3), Seen(other, -0.2, 0.01), Seen(second, -0.1, 0.01)), frozenset(NAMES), 0.8)
+    assert Expectations([both, two], tried, SPACE.default).favourites == [best, other, second, second]
+
+
 def test_the_best_that_was_seen_earlier_runs_in_the_first_block_beside_the_baseline() -> None:
     _, asked = _search(60, _prior(TRUE, 0.5))
     assert SPACE.default in asked[0]

@@ -262,3 +262,35 @@ def test_defaults_are_spelled_out_only_where_that_is_surely_a_gain(gain: tuple[f
 
     reduction = Reduction(cast(GuidedSearch, AsStarted({})), SPACE, 0.01, ALL_ON)
     assert set(reduction.bare(ALL_ON.having(d="off"))) == set("abcd" if spelled else "abc")
+
+
+def _only_a(space: Space, fails: Callable[[Point], bool] = lambda _: False) -> tuple[Point, list[Point]]:
+    """What is left of all that is on where `a` alone carries the gain, and which points were asked for."""
+    search, asked = GuidedSearch(space, 0), list[Point]()
+    draw = random.Random(1)
+
+    def outcome(point: Point) -> float | None:
+        return None if fails(point) else (0.7 if point["a"] == "on" else 1.0) * math.exp(draw.gauss(0, 0.003))
+
+    seen = [ALL_ON, space.default, *(ALL_ON.having(**{n: "off"}) for n in "abcd")]
+    only = ALL_ON.having(b="off", c="off", d="off")
+    for _ in range(4):
+        search.tell({p: outcome(p) for p in [*seen, *([only] if fails(only) else [])]})
+    reduction = Reduction(search, space, 0.01, ALL_ON)
+    while points := reduction.ask(80):
+        asked += points
+        search.tell({p: outcome(p) for p in points})
+    return reduction.point, asked
+
+
+def test_axes_that_may_not_be_put_back_together_are_put_back_by_halves() -> None:
+    space = Space(AXES, lambda p: tuple(p.items()), lambda p: not (p["a"] == "on" and p["b"] == p["c"] == "off"))
+    left, asked = _only_a(space)
+    assert all(map(space.allowed, asked))
+    assert left["a"] == "on" and left["d"] == "off" and sorted((left["b"], left["c"])) == ["off", "on"]
+
+
+def test_axes_without_which_it_failed_together_are_not_put_back_together_again() -> None:
+    left, asked = _only_a(SPACE, lambda p: p["a"] == "on" and p["b"] == p["c"] == "off")
+    assert ALL_ON.having(b="off", c="off", d="off") not in asked
+    assert left["a"] == "on" and left["d"] == "off" and sorted((left["b"], left["c"])) == ["off", "on"]

@@ -107,7 +107,7 @@ class Expectations:
     def favourites(self) -> list[Point]:
         """The best point that each of them saw, and the second best, all of the first before."""
         ranked = [[s.point for s in sorted(p.seen, key=lambda s: s.log + s.deviation)[:2]] for p in self._priors]
-        return [one[k] for k in range(2) for one in ranked if len(one) > k]
+        return [one[k] for k in range(2) for one in ranked]
 
 
 class Beliefs:
