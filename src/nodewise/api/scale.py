@@ -40,7 +40,7 @@ from nodewise.verdicts.scale import ScaleVerdict, unreachable
 Counts = str | Sequence[int]
 OVER = ("threads", "ranks", "nodes")
 #: No more of anything than this.
-_MOST = 1 << 20
+_LARGEST = 1 << 20
 #: Launchers that start ranks elsewhere, and know themselves where there are enough processors.
 _ELSEWHERE = ("srun", "aprun")
 
@@ -117,19 +117,9 @@ def prepare_scale(
         raise InputError(f"--over {over} is none of {', '.join(OVER)}")
     here = the_machine(machine, allow=allow)
     per_node = _per_node(over, ranked)
-    most = _most(here, over, ranked, per_node, run.environment)
-    chosen = _counts(counts, "--counts") if counts is not None else _usual(over, here, ranked, per_node, most)
-    if len(chosen) < 2:
-        raise InputError(
-            f"only {over}={','.join(map(str, chosen))} would be measured, and a speedup takes two",
-            f"give --counts, such as 1,2,4,8: numbers of {over}"
-            + ("" if most is None else f"; {most} can run here at once"),
-        )
-    if most is not None and chosen[-1] > most:
-        raise InputError(
-            f"{chosen[-1]} {over} do not run at once here: there are processors for {most}",
-            f"give --counts up to {most}, or measure on a larger machine: more {over} than processors say nothing of scaling",
-        )
+    room = _room(here, over, ranked, run.environment)
+    chosen = _counts(counts, "--counts") if counts is not None else _usual(over, here, ranked, per_node, room)
+    _check_counts(chosen, over, room)
     wanted = _counts(to, "--to") if to else ()
     if resume:
         # the time of day of then
@@ -137,7 +127,7 @@ def prepare_scale(
     else:
         until = None if by is None else _until(by, now or datetime.now())
     if problem := unreachable(over, chosen, wanted, by is not None):
-        here_are = "" if most is None or most >= FEWEST_COUNTS else f"; this one has processors for {most}"
+        here_are = "" if room is None or room >= FEWEST_COUNTS else f"; this one has processors for {room}"
         raise InputError(problem[0], problem[1] + here_are)
     question = ScaleQuestion(
         command=command,
@@ -182,9 +172,22 @@ def _per_node(over: str, ranked: Ranked | None) -> int:
     return found
 
 
-def _most(
-    machine: Machine, over: str, ranked: Ranked | None, per_node: int, environment: Mapping[str, str]
-) -> int | None:
+def _check_counts(counts: Sequence[int], over: str, room: int | None) -> None:
+    """Raises InputError for counts of which nothing could be said, or that do not fit the `room`."""
+    if len(counts) < 2:
+        raise InputError(
+            f"only {over}={','.join(map(str, counts))} would be measured, and a speedup takes two",
+            f"give --counts, such as 1,2,4,8: numbers of {over}"
+            + ("" if room is None else f"; {room} can run here at once"),
+        )
+    if room is not None and counts[-1] > room:
+        raise InputError(
+            f"{counts[-1]} {over} do not run at once here: there are processors for {room}",
+            f"give --counts up to {room}, or measure on a larger machine: more {over} than processors say nothing of scaling",
+        )
+
+
+def _room(machine: Machine, over: str, ranked: Ranked | None, environment: Mapping[str, str]) -> int | None:
     """The largest count that has a processor for each thread; None where that is not known here."""
     processors = len(machine.allowed)
     if over == "threads" and ranked is None:
@@ -200,9 +203,9 @@ def _most(
     return max(1, processors // (int(threads) if re.fullmatch(r"[1-9]\d{0,4}", threads) else 1))
 
 
-def _usual(over: str, machine: Machine, ranked: Ranked | None, per_node: int, most: int | None) -> tuple[int, ...]:
+def _usual(over: str, machine: Machine, ranked: Ranked | None, per_node: int, room: int | None) -> tuple[int, ...]:
     """One, and powers of two with the numbers between them up to the most that there may be."""
-    limit = most if over == "threads" and most is not None else machine.parallelism
+    limit = room if over == "threads" and room is not None else machine.parallelism
     if ranked is not None and over != "threads":
         limit = ranked.ranks // per_node if over == "nodes" else ranked.ranks
     limit = max(1, limit)
@@ -217,9 +220,9 @@ def _counts(given: Counts, name: str) -> tuple[int, ...]:
     texts = parse_values(given) if isinstance(given, str) else [str(n) for n in given]
     numbers = []
     for text in texts:
-        if not re.fullmatch(r"[1-9]\d{0,6}", text.strip()) or int(text) > _MOST:
+        if not re.fullmatch(r"[1-9]\d{0,6}", text.strip()) or int(text) > _LARGEST:
             wrong = "is no whole number from 1 to"
-            raise InputError(f"{name}: {text!r} {wrong} {_MOST}", f"write it such as {name} 1,2,4,8 or 1..64*2")
+            raise InputError(f"{name}: {text!r} {wrong} {_LARGEST}", f"write it such as {name} 1,2,4,8 or 1..64*2")
         numbers.append(int(text))
     return tuple(sorted(set(numbers)))
 

@@ -308,24 +308,7 @@ def outlier_findings(
     for key in _keys(fleet, group.members, rule):
         path = _path(rule, key)
         found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
-        there = {i for i, _ in found}
-        if len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
-            lacking: dict[tuple[str, bool], list[str]] = {}
-            for i in group.members:
-                if i not in there:
-                    value = _at(column, i, key)
-                    # on a logarithmic scale nothing is the lowest that there is
-                    nothing = _is_number(value) and side != "high"
-                    lacking.setdefault((shown_value(value, path), nothing), []).append(fleet.names[i])
-            for (word, nothing), nodes in lacking.items():
-                yield made(
-                    rule,
-                    nodes,
-                    f"{path}: {word}, where {len(found)} of {len(group.members)} nodes {'has' if len(found) == 1 else 'have'} {'more' if nothing else 'a number'}",
-                    severity=rule.severity if nothing else Severity.NOTE,
-                    group=group.name,
-                    fact=path,
-                )
+        yield from _lacking_findings(rule, fleet, group, key, found)
         scaled = [math.log(v) if log else float(v) for _, v in found]
         # of what is off by much no number of nodes makes a kind of its own
         most = bulk(scaled, float(c["step"]), tests, kinds="coarse" not in c)
@@ -340,11 +323,11 @@ def outlier_findings(
             )
         yield from _coarse_findings(rule, fleet, group, path, found, named)
         apart = [(most.deviation(x), i, v) for x, (i, v) in zip(scaled, found, strict=True) if most.lies_apart(x, side)]
+        centre = math.exp(most.centre) if log else most.centre
         for sign, word in ((1, "above"), (-1, "below")):
             parts: dict[Any, list[tuple[float, int, float]]] = {}
             for one in sorted((t for t in apart if t[0] * sign > 0), key=lambda t: -abs(t[0])):
                 parts.setdefault(known(rule.id, fleet.names[one[1]]), []).append(one)
-            centre = math.exp(most.centre) if log else most.centre
             for those in parts.values():
                 furthest, _, value = those[0]
                 share = f"{100 * abs(value / centre - 1):.3g} % or " if log else ""
@@ -360,6 +343,32 @@ def outlier_findings(
                     fact=path,
                     deviations=abs(furthest),
                 )
+
+
+def _lacking_findings(
+    rule: Rule, fleet: Fleet, group: Group, key: str | None, found: Sequence[tuple[int, float]]
+) -> Iterator[NodeFinding]:
+    """Those without a number, where most of their group have one."""
+    if len(group.members) < FEWEST or len(found) <= MAJORITY * len(group.members):
+        return
+    path, there = _path(rule, key), {i for i, _ in found}
+    lacking: dict[tuple[str, bool], list[str]] = {}
+    for i in group.members:
+        if i not in there:
+            value = _at(fleet.columns[rule.path], i, key)
+            # on a logarithmic scale nothing is the lowest that there is
+            nothing = _is_number(value) and rule.condition.get("side", "both") != "high"
+            lacking.setdefault((shown_value(value, path), nothing), []).append(fleet.names[i])
+    for (word, nothing), nodes in lacking.items():
+        have = f"{'has' if len(found) == 1 else 'have'} {'more' if nothing else 'a number'}"
+        yield made(
+            rule,
+            nodes,
+            f"{path}: {word}, where {len(found)} of {len(group.members)} nodes {have}",
+            severity=rule.severity if nothing else Severity.NOTE,
+            group=group.name,
+            fact=path,
+        )
 
 
 def _coarse_findings(
