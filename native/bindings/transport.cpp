@@ -169,7 +169,20 @@ class Endpoint {
     void end_loan(Memory& memory, bool send) {
         free(memory);
         memory.data = nullptr;
-        call([&] { return send ? nwt_send_loan(endpoint_) : nwt_drop_loan(endpoint_); });
+        if (!send) {
+            call([&] { return nwt_drop_loan(endpoint_); });
+            return;
+        }
+        try {
+            call([&] { return nwt_send_loan(endpoint_); });
+        } catch (const nb::python_error&) {
+            // where that was interrupted it is still out, and nobody can write into it any more
+            const std::unique_lock<std::mutex> lock(busy_, std::try_to_lock);
+            if (lock.owns_lock() && endpoint_ != nullptr) {
+                nwt_drop_loan(endpoint_);
+            }
+            throw;
+        }
     }
 
     void subscribe(nb::handle prefix, bool wanted) {

@@ -85,6 +85,8 @@ class Mailbox final : public Endpoint {
     // mailbox_patterns.cpp: who is to have it
     bool post(std::span<const nwt_part> parts, std::span<const std::uint64_t> sizes, Deadline& deadline);
     bool publish(Letter& letter, Deadline& deadline);
+    bool find_room_for_all(const Letter& letter, Deadline& deadline);
+    void hand_out(Letter& letter);
     void may_publish(std::uint64_t bytes) const;
     bool find_asked(std::uint64_t descriptors, std::uint64_t bytes, Deadline& deadline);
     void attend_topics();

@@ -79,18 +79,30 @@ void Mailbox::may_publish(std::uint64_t bytes) const {
 
 bool Mailbox::publish(Letter& letter, Deadline& deadline) {
     may_publish(letter.bytes);
+    if (!find_room_for_all(letter, deadline)) {
+        return false;
+    }
+    hand_out(letter);
+    return true;
+}
+
+// Where nobody is left out, once all that want it have room.
+bool Mailbox::find_room_for_all(const Letter& letter, Deadline& deadline) {
+    if (!options_.wait_for_all) {
+        attend();
+        return true;
+    }
     const std::string_view beginning = beginning_of(letter.parts);
-    const auto all_have_room = [&] {
+    return waiter_.wait(deadline, [&] {
         attend();
         return std::ranges::all_of(std::vector<Shared>(links_), [&](const Shared& link) {
             return !link->topics.match(beginning) || has_room_for(link, letter.bytes);
         });
-    };
-    if (!options_.wait_for_all) {
-        attend();
-    } else if (!waiter_.wait(deadline, all_have_room)) {
-        return false;
-    }
+    });
+}
+
+void Mailbox::hand_out(Letter& letter) {
+    const std::string_view beginning = beginning_of(letter.parts);
     std::exception_ptr lost;  // of some, the others have it
     for (const Shared& link : std::vector<Shared>(links_)) {
         if (!link->topics.match(beginning)) {
@@ -110,7 +122,6 @@ bool Mailbox::publish(Letter& letter, Deadline& deadline) {
     if (lost) {
         std::rethrow_exception(lost);
     }
-    return true;
 }
 
 void Mailbox::attend_topics() {

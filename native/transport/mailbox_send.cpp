@@ -171,10 +171,13 @@ bool Mailbox::loan(std::uint64_t size, void*& data, Deadline deadline) {
 
 void Mailbox::send_loan() {
     if (staged_) {
-        const std::unique_ptr<std::byte[]> bytes = std::move(staged_);
-        const nwt_part whole{.data = bytes.get(), .size = loan_size_};
+        const nwt_part whole{.data = staged_.get(), .size = loan_size_};
+        Letter letter{
+            .type = Envelope::kPublished, .parts = {&whole, 1}, .sizes = {}, .bytes = envelope_bytes(0) + loan_size_};
         Deadline never(NWT_FOREVER);
-        post({&whole, 1}, {}, never);
+        find_room_for_all(letter, never);  // interrupted here the loan is still out
+        const std::unique_ptr<std::byte[]> bytes = std::move(staged_);
+        hand_out(letter);
         return;
     }
     attend();

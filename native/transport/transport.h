@@ -123,7 +123,8 @@ NWT_API int nwt_give_back(nwt_endpoint* endpoint, const nwt_view* view);
 NWT_API int nwt_parts(nwt_endpoint* endpoint, const uint64_t** sizes, uint32_t* count);
 
 /* `size` bytes, at most the capacity, of the transport's memory to write a message into, then to be sent or dropped.
- * One at a time. What is published goes from there to each subscriber by copy, when it is sent. */
+ * One at a time. What is published goes from there to each subscriber by copy, when it is sent; where that is
+ * interrupted while it waits for room the loan is still out. */
 NWT_API int nwt_loan(nwt_endpoint* endpoint, uint64_t size, void** data, int64_t timeout_ns);
 NWT_API int nwt_send_loan(nwt_endpoint* endpoint);
 NWT_API int nwt_drop_loan(nwt_endpoint* endpoint);

@@ -116,6 +116,7 @@ inline std::uint64_t rounds = 300;  // of opening and closing
 void parts();
 void publishing();
 void slow_subscribers();
+void loan_to_the_slow();
 void requests();
 void polling();
 void versions();

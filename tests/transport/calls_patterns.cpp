@@ -87,6 +87,43 @@ void publishing() {
     }
 }
 
+int stop_soon(void* context) { return ++*static_cast<int*>(context) > 2 ? 1 : 0; }
+
+// Who waits for a subscriber's room with a loan, and is interrupted, has it still.
+void loan_to_the_slow() {
+    int asked = -1'000'000;  // not yet
+    const std::string where = address();
+    nwt_options options = wanted(NWT_PUBLISH, where, true);
+    options.slots = 8;
+    options.full = NWT_WAIT;
+    options.interrupted = stop_soon;
+    options.context = &asked;
+    nwt_endpoint* publisher = nullptr;
+    HOLDS(nwt_open(&options, &publisher) == NWT_OK);
+    nwt_endpoint* slow = opened(NWT_SUBSCRIBE, where, false);
+    HOLDS(nwt_subscribe(slow, "", 0) == NWT_OK && nwt_wait_peers(slow, 1, 5 * kSecond) == NWT_OK);
+    HOLDS(nwt_wait_peers(publisher, 1, 5 * kSecond) == NWT_OK);
+    int sent = 0;
+    while (nwt_send(publisher, &sent, sizeof sent, kSecond / 5) == NWT_OK) {
+        ++sent;
+    }
+    HOLDS(sent >= 8);
+    void* data = nullptr;
+    HOLDS(nwt_loan(publisher, 4, &data, 0) == NWT_OK);
+    std::memcpy(data, "kept", 4);
+    asked = 0;
+    HOLDS(nwt_send_loan(publisher) == NWT_INTERRUPTED);
+    HOLDS(nwt_send(publisher, "x", 1, 0) == NWT_INVALID);  // it is out
+    asked = -1'000'000;
+    for (int number = 0; number < sent; ++number) {
+        int found = -1;
+        std::uint64_t size = 0;
+        HOLDS(nwt_receive(slow, &found, sizeof found, &size, 5 * kSecond) == NWT_OK && found == number);
+    }
+    HOLDS(nwt_send_loan(publisher) == NWT_OK && receive(slow) == "kept");
+    close_all({publisher, slow});
+}
+
 // A subscriber that is too slow is left out, which both sides count; or it is waited for.
 void slow_subscribers() {
     for (const int full : {NWT_DROP, NWT_WAIT}) {

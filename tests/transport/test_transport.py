@@ -49,6 +49,7 @@ CALLS = [
     "parts",
     "publishing",
     "slow_subscribers",
+    "loan_to_the_slow",
     "requests",
     "polling",
     "versions",
