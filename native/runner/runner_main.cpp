@@ -82,6 +82,15 @@ bool write_frame(const std::string& frame) {
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
 
+constexpr double kWorthTelling_s = 1e-3;
+
+// Processor time of this process, which reads what the program prints.
+double own_seconds() {
+    rusage own{};
+    getrusage(RUSAGE_SELF, &own);
+    return seconds(own.ru_utime) + seconds(own.ru_stime);
+}
+
 json describe_usage(const rusage& usage) {
     return {{"user_s", seconds(usage.ru_utime)},      {"system_s", seconds(usage.ru_stime)},
             {"peak_bytes", usage.ru_maxrss * 1024},   {"minor_faults", usage.ru_minflt},
@@ -119,7 +128,9 @@ class Server {
         waiting_.start();
         energy_.start();
         counters_.start();
+        const double read_before = own_seconds();
         const nodewise::Outcome outcome = process_.run(job, out_, err_);
+        const double read = own_seconds() - read_before;
         if (!outcome.failed_step.empty()) {
             return {{"failed_step", outcome.failed_step},
                     {"failed_errno", outcome.failed_errno},
@@ -135,6 +146,9 @@ class Server {
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
         usage.update(json(waiting_.stop()));
+        if (read > kWorthTelling_s) {
+            usage["read_s"] = read;
+        }
         if (outcome.left.processor_s > 0) {
             usage["left_s"] = outcome.left.processor_s;
         }

@@ -3,7 +3,9 @@
 
 import pytest
 
-from nodewise.experiments.first_run import too_small
+from nodewise.base.errors import ProgramError
+from nodewise.experiments.first_run import check_first_run, too_small
+from nodewise.runner.sample import Sample
 
 
 @pytest.mark.parametrize(
@@ -14,3 +16,10 @@ def test_starting_up_is_named_where_it_took_much(run_s: float, spent_s: float, g
     problem = too_small(run_s, spent_s)
     assert problem.what == f"the budget is too small: one run takes 2 s, a verdict needs 15 runs{gone}"
     assert problem.hint and problem.hint.startswith("give --budget ")
+
+
+@pytest.mark.parametrize(("error", "said"), [("exit code 20", True), ("killed by SIGSEGV", False)])
+def test_a_program_that_ends_well_with_another_exit_code_hears_how_to_say_so(error: str, said: bool) -> None:
+    with pytest.raises(ProgramError, match=error) as told:
+        check_first_run(Sample(1.0, 1.0, 0.0, error=error), None, True)
+    assert ("sh -c './app; [ $? -eq 20 ]'" in str(told.value.hint)) == said

@@ -178,3 +178,10 @@ def test_without_a_rule_nothing_is_in_force(tmp_path: Path) -> None:
         pass
     experiment = read_experiment(tmp_path / "e")
     assert in_force(experiment) is None and answer_notes(experiment) == []
+
+
+def test_what_is_no_text_differs_at_a_byte(tmp_path: Path) -> None:
+    runs = [("baseline", "\0head\udcff\n1.5"), ("a", "\0head\udcfe\n1.5"), ("baseline", "\0head\udcff\n1.5")]
+    errors = play(tmp_path / "x", runs)
+    assert errors[1] is None or "byte 6 of what is no text" in errors[1]
+    assert "byte 6 of what is no text" in str(read_experiment(tmp_path / "x").records[1].sample.error)

@@ -419,6 +419,9 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         # what it left running is its own: mpirun's daemon, say
         (1.0, threaded(1.0, 0.3, 3), 2, 1.06, True),
         (1.0, {**threaded(1.0, 0.3, 3), "left_s": 0.06}, 2, 1.06, False),
+        # and nodewise reads what it prints
+        (1.0, {**threaded(1.0, 0.3, 3), "read_s": 0.06}, 2, 1.06, False),
+        (1.0, {**threaded(1.0, 0.3, 3), "read_s": 0.06}, 2, 1.12, True),
         # where the threads that worked were not seen, room decides
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),

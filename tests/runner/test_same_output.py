@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-from nodewise.runner.same_output import around, first_difference, matches, own_words, repeatable
+from nodewise.runner.same_output import (
+    around,
+    first_byte,
+    first_difference,
+    matches,
+    own_words,
+    repeatable,
+    repeatable_line,
+)
 from nodewise.runner.setting import Setting
 
 
@@ -93,7 +101,7 @@ def test_a_long_line_is_shown_where_it_differs() -> None:
 )
 def test_what_a_program_says_of_its_own_run_is_excused_by_the_automatic_rule_only(reference: str, other: str) -> None:
     setting = Setting(("app",), {"threads": 3, "knob": 0, "--policy": "fast"}, mask=(4,))
-    assert first_difference(repeatable(reference), repeatable(other), 1e-9, own_words(setting)) is None
+    assert first_difference(reference, other, 1e-9, own_words(setting), repeatable_line) is None
     assert first_difference(reference, other, 1e-9) is not None
 
 
@@ -117,7 +125,7 @@ def test_what_a_program_says_of_its_own_run_is_excused_by_the_automatic_rule_onl
 )
 def test_results_are_not_excused(reference: str, other: str) -> None:
     setting = Setting(("app",), {"threads": 3, "knob": 0}, mask=(4,))
-    assert first_difference(repeatable(reference), repeatable(other), 1e-9, own_words(setting)) is not None
+    assert first_difference(reference, other, 1e-9, own_words(setting), repeatable_line) is not None
 
 
 @pytest.mark.parametrize("text", ["", "\n", "sum 3  4\n", "a\r\nb", "  x 1\n\n\ty 2\n", "0.5 seconds\n\nsum 7\n"])
@@ -140,3 +148,26 @@ def test_what_is_kept_of_a_long_output_is_around_the_place() -> None:
     for line in (1, 50_000, 100_000):
         assert f"line {line}\n" in around(text, line)
         assert len(around(text, line)) <= 4000
+
+
+def test_of_a_long_text_only_lines_that_differ_are_looked_through() -> None:
+    looked: list[str] = []
+
+    def result(line: str) -> str:
+        looked.append(line)
+        return repeatable_line(line)
+
+    lines = [f"cell {i}: {i / 7:.6f}" for i in range(50_000)]
+    other = [*lines[:40_000], "took 3.2 s", *lines[40_001:]]
+    lines[40_000] = "took 4.5 s"
+    assert first_difference("\n".join(lines), "\n".join(other), 1e-9, None, result) is None and len(looked) == 2
+    # of numbers near zero the largest one of the reference is needed, and no more of it
+    other[45_000] = "cell 45000: 6428.58"
+    assert first_difference("\n".join(lines), "\n".join(other), 1e-9, None, result) is not None and len(looked) < 30
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "byte"), [("abc", "abd", 3), ("abc", "xbc", 1), ("ab", "abc", 3), ("\0ä\udcff", "\0ä\udcfe", 4)]
+)
+def test_the_first_byte_that_differs_is_counted_from_one(one: str, other: str, byte: int) -> None:
+    assert first_byte(one, other) == byte

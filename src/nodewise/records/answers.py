@@ -20,9 +20,10 @@ from nodewise.runner.same_output import (
     Kind,
     SameOutput,
     around,
+    first_byte,
     first_difference,
     own_words,
-    repeatable,
+    repeatable_line,
     same_output_from_json,
 )
 from nodewise.runner.sample import Sample
@@ -141,13 +142,15 @@ class AnswerJudge:
     def _compare(self, setting: Setting, sample: Sample) -> Difference | None:
         if self._text is None or sample.answer_text is None:
             return Difference(1, "some place: they are too long to be compared but byte for byte")
+        texts = self._text, sample.answer_text
         if self._rule.kind is Kind.AUTO:
-            texts, excused = (repeatable(self._text), repeatable(sample.answer_text)), own_words(setting)
+            found = first_difference(*texts, self._rule.tolerance, own_words(setting), repeatable_line)
         else:
-            texts, excused = (self._text, sample.answer_text), None
-        found = first_difference(*texts, self._rule.tolerance, excused)
+            found = first_difference(*texts, self._rule.tolerance)
         if found is None:
             return None
+        if "\0" in self._text:
+            return Difference(found.line, f"byte {first_byte(*texts)} of what is no text")
         unit = "match" if self._rule.kind is Kind.PATTERN else "line"
         return Difference(found.line, f"{unit} {found.line}: {found.text}")
 

@@ -65,6 +65,7 @@ _COUNTED = frozenset(
         "watched_s",
         "busiest_s",
         "left_s",
+        "read_s",
         "watched_threads",
         "minor_faults",
         "major_faults",

@@ -90,7 +90,9 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     processors = conditions.get("processors", 1.0)
     rounding = ROUNDING_S * max(1.0, math.sqrt(processors / 2))
     held = conditions.get("mask_busy_s", conditions.get("busy_s"))
-    ticks = 0.0 if held is None else held - mine - usage.get("left_s", 0.0)
+    # what it left behind, and what reading its output took, is not others' work
+    own = usage.get("left_s", 0.0) + usage.get("read_s", 0.0)
+    ticks = 0.0 if held is None else held - mine - own
     others = ticks - served if ticks - served > rounding else 0.0
     steal = conditions.get("mask_steal_s", conditions.get("steal_s", 0.0))
     idle = max(0.0, processors * wall_s - working - others - steal)
@@ -99,7 +101,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     blamed = max(others, conditions.get("ready", 0.0) * wall_s) if short else others
     marks = []
     kept = _kept_s(mine, usage, blamed, idle / wall_s if wall_s > 0 else 0.0)
-    near = conditions.get("domain_busy_s", 0.0) - mine - usage.get("left_s", 0.0) - served
+    near = conditions.get("domain_busy_s", 0.0) - mine - own - served
     if kept > limit:
         marks.append(f"{OTHER_LOAD}: it waited {format_seconds(kept)} for processors that others used")
     elif others > max(limit, 0.25 * wall_s) and working > 0.5 * wall_s and idle < 0.5 * wall_s:

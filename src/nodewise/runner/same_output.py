@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -127,26 +128,32 @@ class OwnWords:
 
 
 def first_difference(
-    reference: str, other: str, tolerance: float, excused: OwnWords | None = None
+    reference: str,
+    other: str,
+    tolerance: float,
+    excused: OwnWords | None = None,
+    result: Callable[[str], str] = lambda line: line,
 ) -> Difference | None:
-    """Where `other` differs from `reference`, line by line; None where it is the same answer.
+    """Where `other` differs from `reference`, line by line; None where it is the same answer. `result` is what of a line is compared.
 
     Text has to be the same except for the width of blanks. Integers have to be equal; of two numbers with a point or an
     exponent |a - b| <= tolerance * max(|a|, |b|) is enough, or <= tolerance * min(1, the largest magnitude in the
     reference), since what ought to be zero is rounding of what is not.
     """
-    near = -1.0
+    tolerances = _Tolerances(tolerance, reference, result)
     lines, theirs_left = _lines(other), _lines(reference)
     more = len(lines) - len(theirs_left)
     at = 0
-    for number, mine in enumerate(lines, 1):
-        theirs = theirs_left[at] if at < len(theirs_left) else None
+    for number, line in enumerate(lines, 1):
+        other_line = theirs_left[at] if at < len(theirs_left) else None
         at += 1
+        if line == other_line:
+            continue
+        # of a long text few lines differ, and only these are looked through
+        mine, theirs = result(line), None if other_line is None else result(other_line)
         if mine == theirs:
             continue
-        if near < 0:
-            near = tolerance * min(1.0, _largest(reference))
-        found = None if theirs is None else _line_difference(mine, theirs, (tolerance, near), excused)
+        found = None if theirs is None else _line_difference(mine, theirs, tolerances, excused)
         if theirs is not None and found is None:
             continue
         if more > 0 and excused is not None and excused.line(mine):
@@ -155,12 +162,30 @@ def first_difference(
             continue
         return Difference(number, found or f"{_show(mine)} against {_show(None)}")
     if at < len(theirs_left):
-        return Difference(len(lines) + 1, f"{_show(None)} against {_show(theirs_left[at])}")
+        return Difference(len(lines) + 1, f"{_show(None)} against {_show(result(theirs_left[at]))}")
     return None
 
 
 def _lines(text: str) -> list[str]:
     return text.rstrip("\n").split("\n") if text.strip("\n") else []
+
+
+class _Tolerances:
+    """How far two numbers may be apart: as a share, and near zero by what the reference's numbers allow, which is found when it is needed."""
+
+    def __init__(self, relative: float, reference: str, result: Callable[[str], str]):
+        self.relative = relative
+        self._reference, self._result = reference, result
+
+    @cached_property
+    def near(self) -> float:
+        """For numbers near zero: `relative` of the largest magnitude in the reference, or of 1 where that is larger."""
+        largest = 0.0
+        for line in _lines(self._reference):
+            largest = max(largest, _largest(self._result(line)))
+            if largest >= 1.0:
+                break
+        return self.relative * min(1.0, largest)
 
 
 def _largest(text: str) -> float:
@@ -187,11 +212,11 @@ def _pieces(line: str) -> Iterator[tuple[str, str, int, int]]:
     yield " ".join(line[end:].split()), "", len(line), len(line)
 
 
-def _line_difference(mine: str, theirs: str, tolerances: tuple[float, float], excused: OwnWords | None) -> str | None:
+def _line_difference(mine: str, theirs: str, tolerances: _Tolerances, excused: OwnWords | None) -> str | None:
     for one, other in zip_longest(_pieces(mine), _pieces(theirs)):
         if one is None or other is None or one[0] != other[0] or bool(one[1]) != bool(other[1]):
             return f"{_near(mine, theirs)} against {_near(theirs, mine)}"
-        if one[1] == other[1] or _close(one[1], other[1], *tolerances):
+        if one[1] == other[1] or _close(one[1], other[1], tolerances):
             continue
         if excused is None or not excused.number(one[1]):
             return f"{one[1]} against {other[1]}"
@@ -205,13 +230,14 @@ def _near(line: str, other: str) -> str:
     return ("…" if begin else "") + _show(line[begin:])
 
 
-def _close(one: str, other: str, relative: float, near: float) -> bool:
+def _close(one: str, other: str, tolerances: _Tolerances) -> bool:
     if _INTEGER.fullmatch(one) and _INTEGER.fullmatch(other):
         return int(one) == int(other)
     a, b = _value(one), _value(other)
     if not (math.isfinite(a) and math.isfinite(b)):
         return False
-    return abs(a - b) <= max(relative * max(abs(a), abs(b)), near)
+    apart = abs(a - b)
+    return apart <= tolerances.relative * max(abs(a), abs(b)) or apart <= tolerances.near
 
 
 def own_words(setting: Setting) -> OwnWords:
@@ -226,10 +252,11 @@ def repeatable(text: str) -> str:
 
     That is: numbers next to a word or a unit of time or speed, times of day, dates, addresses.
     """
-    return "\n".join(_repeatable_line(line) for line in text.split("\n"))
+    return "\n".join(map(repeatable_line, text.split("\n")))
 
 
-def _repeatable_line(line: str) -> str:
+def repeatable_line(line: str) -> str:
+    """The same of one line."""
     bare = _CLOCK.sub(_LEFT_OUT, line)
     if not (_TIME_BEFORE.search(bare) or _NUMBER.search(bare)):
         return bare
@@ -250,6 +277,19 @@ def matches(pattern: re.Pattern[str], text: str) -> str | None:
     every = limited(pattern, lambda: [*pattern.finditer(text)])
     found = [" ".join(" ".join(g or "" for g in m.groups() or (m[0],)).split()) for m in every]
     return "\n".join(found) if found else None
+
+
+def first_byte(one: str, other: str) -> int:
+    """The number, from 1, of the first byte in which two outputs differ, of which the shorter one may have none."""
+    a, b = (text.encode("utf-8", "surrogateescape") for text in (one, other))
+    same, most = 0, min(len(a), len(b))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if a[same:middle] == b[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same + 1
 
 
 def around(text: str, line: int) -> str:

@@ -20,7 +20,7 @@ class Sample:
     `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), and `cost` where there is a price;
     `usage` is what the kernel counted for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`,
     `involuntary_switches`, `waited_s` for a processor by the threads that were seen, `watched_s` of processor time that these
-    had, `busiest_s` of it the busiest, `watched_threads` that had a twentieth of it or more, `left_s` of processor time of what the program left to itself, `migrations`, `minor_faults`, `major_faults`,
+    had, `busiest_s` of it the busiest, `watched_threads` that had a twentieth of it or more, `left_s` of processor time of what the program left to itself, `read_s` of what reading its output took nodewise, `migrations`, `minor_faults`, `major_faults`,
     `exit_code` where it is not 0, and hardware counters where there are any),
     `conditions` what the machine did meanwhile: `steal_s` and `busy_s` of all processors, `mask_steal_s` and `mask_busy_s`
     of the `processors` that it was held to or could use, `domain_busy_s` of these and of `RunOptions.domain`, `ready` threads
