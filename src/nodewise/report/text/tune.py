@@ -10,9 +10,12 @@ from nodewise.report.text.comparison import shown_lines
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.ranks import titled_rank_lines
 from nodewise.runner.objective import format_metric
-from nodewise.statistics.verdict import Word
+from nodewise.statistics.verdict import Word, format_factor
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict
+
+#: From so large a ratio of the medians on it is worth to be told, though nothing is decided.
+_MUCH = 1.1
 
 
 def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
@@ -36,8 +39,10 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
             centre = shown(found)
             how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
             if verdict.verdict is Word.UNDECIDED and found is not None and base.median is not None:
-                worse = found < base.median if verdict.maximise else found > base.median
-                how = "looked no better in these runs" if worse else how
+                gain = found / base.median if verdict.maximise else base.median / found
+                how = "looked no better in these runs" if gain < 1 else how
+                if gain > _MUCH:
+                    how = f"looked {format_factor(gain)} as fast in these runs, and is not shown to be"
             lines.append(f"next      {verdict.candidate}: {centre}, which {how}")
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
