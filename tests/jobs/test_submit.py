@@ -110,7 +110,7 @@ def test_what_is_in_a_folder_goes_on_as_a_job(here: Path) -> None:
         (["compare", "--resume", "x", "true", "true"], "--resume of compare cannot be a job's"),
         (["tune"], "there is no command to tune"),
         (["tune", "--max-runs", "14", "--", "true"], "14 runs are too few for a verdict"),
-        (["run"], "no program to run"),
+        (["run"], "there is no command to run"),
         (["scale"], "there is no command to scale"),
         (["run", "--", "./nope"], "no such program: ./nope"),
         (["tune", "--", "OMP_NUM_THREADS=2", "no-such-program"], "no such program on PATH: no-such-program"),
