@@ -95,6 +95,7 @@ HOW: dict[str, Any] = {
     "expect": re.compile("^-fine", re.DOTALL),
     "limits": {"AS": "2G", "NOFILE": 64},
     "work": "items: ([0-9]+)",
+    "accept_codes": (3, 1),
     "maximize": "x",
     "show": ["peak_bytes", "flops:max"],
     "cost": "3.2EUR/h",
@@ -142,7 +143,7 @@ HOW: dict[str, Any] = {
             {
                 **HOW,
                 **{"parameters": {"n": [1, 2]}, "prepare": ["x {n}"], "conclude": ["y", "z"], "setup": "-s", "cleanup": "c"},
-                **{"runs": 12, "warmup": 2, "threshold": 0.125, "accept_codes": (3, 1), "seed": 9, "same_output": "sum: (.*)"},
+                **{"runs": 12, "warmup": 2, "threshold": 0.125, "seed": 9, "same_output": "sum: (.*)"},
             },
         ),
         ("compare", ("a", "b"), {"ignore_failure": True, "max_runs": 9, "shell": "bash --norc"}),
@@ -244,10 +245,17 @@ def test_how_it_was_run_is_repeated_by_confirm(tmp_path: Path, monkeypatch: pyte
     ready = _question("confirm", monkeypatch, lambda: nodewise.confirm(then.experiment))
     assert ready.run.options.expect.pattern == "fine" and set(ready.run.options.metrics) == {"seconds"}
     assert ready.run.env == {"X": "fine"} and ready.run.options.accepted is None and ready.run.accept_disturbed
-    over = {"env": {"Y": "1"}, "expect": "other", "minimize": "peak_bytes", "accept_disturbed": False}
+    over = {
+        "env": {"Y": "1"},
+        "expect": "other",
+        "minimize": "peak_bytes",
+        "accept_disturbed": False,
+        "accept_codes": [7],
+    }
     ready = _question("confirm", monkeypatch, lambda: nodewise.confirm(then.experiment, **over))  # type: ignore[arg-type]
     assert ready.run.env == {"X": "fine", "Y": "1"} and ready.run.options.expect.pattern == "other"
     assert ready.run.objective.metric == "peak_bytes" and not ready.run.accept_disturbed
+    assert ready.run.options.accepted == {7}
     line = ready.question.asked
     assert _plain(_asked_again("confirm", line, monkeypatch))["how"]["env"] == {"X": "fine", "Y": "1"}
     os.chdir("/")

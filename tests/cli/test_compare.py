@@ -119,7 +119,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true{n} -L n 1 -P n=2", ("given twice",)),
         ("true true -D 2", ("belongs to no range",)),
         ("true true -m 5 -M 2", ("--max-runs 2",)),
-        ("true false", ("false: exit code 1", "--ignore-failure")),
+        ("true false", ("false: exit code 1", "--accept-codes 1")),
         ("true nosuchprogram", ("nosuchprogram",)),
         ("true --resume nowhere", ("a command cannot be given",)),
         ("--resume nowhere", ("no such directory",)),
@@ -353,7 +353,7 @@ def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
     [
         (("-N", "sleep 0 > x", "true"), "without a shell |, <, > and the like are arguments of the program"),
         (("--timeout", "10ms", "sleep 0.5", "true"), "give more time to each run: --timeout"),
-        (("false", "true"), "with --ignore-failure its exit code does not matter"),
+        (("false", "true"), "where that is a success, accept it with --accept-codes 1"),
     ],
 )
 def test_what_fails_the_first_time_says_what_helps(nodewise: Command, words: tuple[str, ...], hint: str) -> None:

@@ -138,6 +138,7 @@ def test_it_is_found_above(project: Path, tmp_path: Path) -> None:
         ("[command.'a b']\nrun = 'x'\n", "a name has letters, digits, dots and hyphens"),
         ("[command.a]\nrun = 'x'\nruns = -1\n", "command.a.runs: a whole number is needed, not -1"),
         ("[command.a]\nrun = 'x'\nruns = true\n", "command.a.runs: a whole number is needed, not True"),
+        ("[command.a]\nrun = 'x'\naccept-codes = [1, '2']\n", "accept-codes: a list of whole numbers is needed"),
         ("[command.a]\nrun = 'x'\ntags = 'quick'\n", "command.a.tags: a list of texts is needed"),
         ("[command.a]\nrun = 'x'\nparameters = {n = []}\n", "command.a.parameters.n: a list of texts or numbers"),
         ("[command.a]\nrun = 'x'\nparameters = {n = [1]}\n", "nothing has {n}"),

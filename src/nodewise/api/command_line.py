@@ -37,7 +37,7 @@ _ONE = {
     "stdin": "input",
 }
 _NAMED = {"env": "env", "metrics": "metric", "limits": "limit"}
-_FLAGS = ("cost_per_core", "accept_disturbed", "wait")
+_FLAGS = ("cost_per_core", "accept_disturbed", "wait", "ignore_failure")
 
 
 class _NotSaidError(Exception):
@@ -76,6 +76,8 @@ class _Words:
                 self.named(_NAMED[keyword], value)
             elif keyword in _FLAGS:
                 self.flag(keyword, bool(value))
+            elif keyword == "accept_codes" and isinstance(value, Sequence):
+                self.option(keyword, ",".join(map(str, value)))
             elif keyword in ("show", "over_ranks", "isolation") and isinstance(value, Sequence):
                 for one in value:
                     self.option(keyword, one)
@@ -183,8 +185,6 @@ def compare_line(
     threshold: Share | None,
     baseline: StrPath | None,
     any_machine: bool,
-    ignore_failure: bool,
-    accept_codes: Iterable[int],
     seed: int,
     same_output: StrPath | bool | None,
     tolerance: float | None,
@@ -207,8 +207,6 @@ def compare_line(
         line.option("fail-if-slower", None if threshold is None else _share(threshold, "--fail-if-slower"))
         line.option("baseline", None if baseline is None else os.fspath(baseline))
         line.flag("any-machine", any_machine)
-        line.flag("ignore-failure", ignore_failure)
-        line.option("accept-codes", ",".join(map(str, accept_codes)) or None)
         line.option("seed", seed)
         line.how(how)
         line.same_output(same_output, tolerance)

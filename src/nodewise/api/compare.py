@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -63,14 +63,6 @@ class Comparison:
         return verdict
 
 
-def accepted_codes(ignore_failure: bool, codes: Iterable[int]) -> frozenset[int] | None:
-    """The exit codes besides 0 that count as well done; None for all. Raises InputError where both are said."""
-    listed = frozenset(codes)
-    if ignore_failure and listed:
-        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
-    return None if ignore_failure else listed
-
-
 def prepare_compare(
     contenders: Sequence[Contender],
     run: RunChoice,
@@ -85,8 +77,6 @@ def prepare_compare(
     threshold: Share | None = None,
     baseline: StrPath | None = None,
     any_machine: bool = False,
-    ignore_failure: bool = False,
-    accept_codes: Iterable[int] = (),
     seed: int = 0,
     resume: bool = False,
     asked: Sequence[str] = (),
@@ -111,9 +101,6 @@ def prepare_compare(
         raise InputError("--any-machine would do nothing", "it is for the comparison with a --baseline")
     for one in run.isolation:
         check_rankable(one)
-    accepted = accepted_codes(ignore_failure, accept_codes)
-    codes = {"accept_codes": sorted(accepted)} if accepted else {}
-    run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
     question = CompareQuestion(
         contenders=tuple(isolated(contenders, run.isolation)),
         machine=load_machine(),
@@ -134,7 +121,7 @@ def prepare_compare(
         resume=resume,
         same=run.options.same,
         accept_disturbed=run.accept_disturbed,
-        how={**run.how, **({"ignore_failure": True} if ignore_failure else {}), **codes},
+        how=run.how,
         firm=budget is not None or (runs is None and min_runs == 1) if firm is None else firm,
         # whether it can be read is to be known before the time is spent
         baseline=None if baseline is None else read_experiment(Path(baseline)),
@@ -171,8 +158,6 @@ def compare(
     threshold: Share | None = None,
     baseline: StrPath | None = None,
     any_machine: bool = False,
-    ignore_failure: bool = False,
-    accept_codes: Iterable[int] = (),
     seed: int = 0,
     same_output: StrPath | bool | None = None,
     tolerance: float | None = None,
@@ -222,8 +207,6 @@ def compare(
             "threshold": threshold,
             "baseline": baseline,
             "any_machine": any_machine,
-            "ignore_failure": ignore_failure,
-            "accept_codes": accept_codes,
             "seed": seed,
         }
         check_enough(len(contenders) * max(1, len(run.isolation)), baseline is not None or bool(parameters))

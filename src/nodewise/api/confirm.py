@@ -133,14 +133,11 @@ def _as_then(
     tolerance: float | None,
 ) -> RunChoice:
     """How the programs were run then, with what is given now over it."""
-    kept_how, codes, rule = recorded_how(earlier.question, earlier.path)
+    kept_how, rule = recorded_how(earlier.question, earlier.path)
     how = over({"cwd": then.cwd, **kept_how}, now)
     if not Path(how["cwd"]).is_dir():
         raise InputError(f"the directory in which it was run is gone: {how['cwd']}", "name another one with --cwd")
     run = choose_run(**{**how, "cwd": Path(how["cwd"]).absolute()})
-    if codes:
-        accepted = None if codes.get("ignore_failure") else frozenset(map(int, codes.get("accept_codes", ())))
-        run = replace(run, options=replace(run.options, accepted=accepted))
     if same_output is not None or tolerance is not None:
         chosen = with_same_output(run, rule.kind, same_output, tolerance)
         if same_output is not None:

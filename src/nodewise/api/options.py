@@ -39,6 +39,7 @@ class HowToRun(TypedDict, total=False):
     - `env`: variables over those of this process; `limits`: resource limits as in setrlimit(2), `{"AS": "2G"}`
     - `metrics`: by name a regular expression that reads a number from the output, `seconds` being what is compared;
       `work`: one that reads the amount of work; `expect`: one that the output must hold, else the run is wrong
+    - `accept_codes`: exit codes other than 0 that count as well done; `ignore_failure`: all do
     - `minimize`, `maximize`: a metric that decides instead of time; `show`: metrics shown with it (`"NAME"`, or `"NAME:max"`)
     - `cost`: what an hour of this machine costs, `"3.2EUR/h"`; `cost_per_core`: only the share of the processors used
     - `accept_disturbed`: let runs decide, too, that other load or throttling disturbed
@@ -58,6 +59,8 @@ class HowToRun(TypedDict, total=False):
     expect: str | re.Pattern[str] | None
     limits: Mapping[str, int | str] | None
     work: str | re.Pattern[str] | None
+    accept_codes: Iterable[int]
+    ignore_failure: bool
     minimize: str | None
     maximize: str | None
     show: Sequence[str]
@@ -140,6 +143,8 @@ def choose_run(
     expect: str | re.Pattern[str] | None = None,
     limits: Mapping[str, int | str] | None = None,
     work: str | re.Pattern[str] | None = None,
+    accept_codes: Iterable[int] = (),
+    ignore_failure: bool = False,
     minimize: str | None = None,
     maximize: str | None = None,
     show: Sequence[str] = (),
@@ -155,9 +160,12 @@ def choose_run(
     isolation: str | Sequence[str] = (),
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
+    accept_codes = sorted(set(accept_codes))
     given = dict(locals())
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
+    if ignore_failure and accept_codes:
+        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
     folder, source = (None if path is None else Path(path) for path in (cwd, stdin))
     if folder is not None and not folder.is_dir():
         raise InputError(f"--cwd: no such directory: {folder}")
@@ -181,6 +189,7 @@ def choose_run(
         timeout_s=seconds_of(timeout, "--timeout") if timeout is not None else None,
         metrics={name: pattern_of(pattern, f"--metric {name}") for name, pattern in patterns.items()},
         expect=pattern_of(expect, "--expect") if expect is not None else None,
+        accepted=None if ignore_failure else frozenset(accept_codes),
         limits={name: _size(name, value) for name, value in (limits or {}).items()},
         price=price,
         needed=tuple(needed),

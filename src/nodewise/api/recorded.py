@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,6 @@ from nodewise.runner.same_output import SameOutput, same_output_from_json
 #: Flags of a regular expression by the letter that sets them in its text; those of one that is given as text have MULTILINE.
 _FLAGS = {"i": re.IGNORECASE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _OWN_FLAGS = re.compile(r"\(\?[aimsux]+\)")
-#: Keywords of `nodewise.compare` that say how its runs are judged, and no question after it has.
-_CODES = ("ignore_failure", "accept_codes")
 
 
 def environment_then(then: Mapping[str, str]) -> dict[str, str]:
@@ -58,21 +57,20 @@ def plain_how(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ({}, [])}
 
 
-def recorded_how(question: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any], SameOutput]:
-    """What is kept of how the runs of an experiment were made: keywords of `HowToRun`, those of exit codes, the rule of outputs.
+def recorded_how(question: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], SameOutput]:
+    """What is kept of how the runs of an experiment were made: keywords of `HowToRun`, and the rule of outputs.
 
     Raises InputError where that is damaged.
     """
     from nodewise.api.options import choose_run
 
     kept = dict(question.get("how") or {})
-    codes = {name: kept.pop(name) for name in _CODES if name in kept}
     try:
         checked_arguments(choose_run, (), kept)
         rule = same_output_from_json(question["same_output"]) if question.get("same_output") else SameOutput()
     except (InputError, ValueError, KeyError) as problem:
         raise InputError(f"{folder / 'question.json'} is damaged: how: {problem}", "ask again") from problem
-    return kept, codes, rule
+    return kept, rule
 
 
 def over(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,8 +81,8 @@ def over(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
             made[name] = {**then[name], **now[name]}
     if then.get("show") and now.get("show"):
         made["show"] = [*then["show"], *now["show"]]
-    # one number decides
-    for name, other in (("minimize", "maximize"), ("maximize", "minimize")):
+    # one number decides, and codes are accepted by one of two
+    for name, other in (*permutations(("minimize", "maximize")), *permutations(("ignore_failure", "accept_codes"))):
         if now.get(name):
             made.pop(other, None)
     return made

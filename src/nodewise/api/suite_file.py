@@ -24,6 +24,7 @@ FILE = "nodewise.toml"
 _COMMANDS, _DEFAULTS = "command", "defaults"
 #: What each key of a command may be, in words.
 _TEXT, _TEXTS, _NUMBER, _COUNT, _TABLE = "a text", "a list of texts", "a number", "a whole number", "a table"
+_COUNTS = "a list of whole numbers"
 _KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "about", "build", "setup", "prepare", "conclude", "cleanup", "cwd", "input"), (_TEXT,)),
     **dict.fromkeys(("expect", "work", "minimize", "maximize", "launcher"), (_TEXT,)),
@@ -31,12 +32,14 @@ _KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("budget", "timeout"), (_TEXT, _NUMBER)),
     **dict.fromkeys(("runs", "warmup", "ranks"), (_COUNT,)),
     **dict.fromkeys(("metric", "env", "parameters"), (_TABLE,)),
+    "accept-codes": (_COUNTS,),
 }
 #: Keys that go to `nodewise.HowToRun` as they are, and by what name.
 _HOW = {
     **{name: name for name in ("cwd", "expect", "work", "minimize", "maximize", "launcher", "timeout", "ranks", "env")},
     "input": "stdin",
     "metric": "metrics",
+    "accept-codes": "accept_codes",
 }
 _STEPS = ("setup", "prepare", "conclude", "cleanup")
 #: More commands than anybody waits for.
@@ -191,6 +194,7 @@ def _is(value: Any, kind: str) -> bool:
         _TEXTS: isinstance(value, list) and all(isinstance(v, str) for v in value),
         _NUMBER: number and value > 0,
         _COUNT: number and isinstance(value, int) and value >= 0,
+        _COUNTS: isinstance(value, list) and all(_is(v, _COUNT) for v in value),
         _TABLE: isinstance(value, dict),
     }[kind]
 

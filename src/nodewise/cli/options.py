@@ -31,7 +31,7 @@ def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
 #: The parameters that keywords of another name stand for.
 _KEYWORDS = {"metric": "metrics", "limit": "limits"}
 #: How a program is started, and how it is judged besides.
-START = ("timeout", "cwd", "stdin", "env", "expect", "limit")
+START = ("timeout", "cwd", "stdin", "env", "expect", "accept_codes", "ignore_failure", "limit")
 _PARAMETERS = (
     *START,
     *(
@@ -61,12 +61,20 @@ def run_keywords(params: Mapping[str, Any], names: Iterable[str] = _PARAMETERS) 
         "env": lambda texts: dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in texts),
         "metric": lambda texts: dict(parse_pair(m, "--metric", "seconds='elapsed: (\\S+)'") for m in texts),
         "limit": lambda texts: dict(parse_pair(text, "--limit", "AS=2G") for text in texts),
+        "accept_codes": _codes,
     }
     return {
         _KEYWORDS.get(name, name): read.get(name, lambda value: value)(params[name])
         for name in _PARAMETERS
         if name in names
     }
+
+
+def _codes(text: str | None) -> list[int]:
+    try:
+        return [int(code) for code in text.split(",")] if text else []
+    except ValueError as problem:
+        raise InputError(f"--accept-codes {text!r} is no list of exit codes", "write it such as 1,3") from problem
 
 
 #: For every command that measures.
@@ -94,6 +102,8 @@ _START: tuple[Decorator, ...] = (
     ),
     option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program.", group=PROGRAM),
     option("--expect", metavar="REGEX", help="What the output must contain; a run without it is wrong.", group=METRICS),
+    option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.", group=METRICS),
+    option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.", group=METRICS),
     option(
         "--limit",
         multiple=True,

@@ -22,6 +22,7 @@ from nodewise.base.words import split_words
 from nodewise.experiments.against import Against
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
+from nodewise.experiments.first_run import accepting
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -409,24 +410,23 @@ class Comparer:
 
     def _way_on(self, key: str, sample: Sample) -> str | None:
         """What helps where a command of a comparison does not run well the first time; None where nobody knows."""
-        contender = next(c for c in self._question.contenders if c.setting.key == key)
         if sample.cut_off:
             return "give more time to each run: --timeout"
+        contender = next(c for c in self._question.contenders if c.setting.key == key)
         if not contender.shell and _OF_A_SHELL & set(contender.setting.command):
             return "without a shell |, <, > and the like are arguments of the program: leave out -N and --shell none"
-        return "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
+        return accepting(str(sample.error))
 
     def _never_well(self, sample: Sample) -> ProgramError:
         (contender,) = self._question.contenders
-        return _program_error(
-            contender.text, sample, f"it failed in each of {self._bad} runs" if self._bad > 1 else None
-        )
+        hints = [f"it failed in each of {self._bad} runs" if self._bad > 1 else None, accepting(str(sample.error))]
+        return _program_error(contender.text, sample, "; ".join(filter(None, hints)) or None)
 
     def _settled(self) -> bool:
         """Whether a verdict is reached on each contender against the reference, and the baseline, and its size is known well enough."""
+        question = self._question
         if self._against is None:
             return self._settled_here()
-        question = self._question
         costs = {key: list(c.values()) for key, c in self._costs.items() if key not in self._failed}
         then = self._against.settled(costs, self._looks, question.within, question.threshold)
         return then and self._settled_here()

@@ -41,17 +41,17 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
         raise ProgramError(
             f"the program does not run as it is: {sample.error}{shown}",
             "it must succeed before it can be tuned"
-            + _where_that_is_success(str(sample.error))
+            + (f"; {accept}" if (accept := accepting(str(sample.error))) else "")
             + ("" if has_input else "; it has no terminal, and input only by --input FILE"),
         )
     if sample.seconds <= 0:
         raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
 
 
-def _where_that_is_success(error: str) -> str:
-    """What helps programs that end well with another exit code, such as solvers, grep and diff."""
+def accepting(error: str) -> str | None:
+    """What helps a program that ends well with another exit code than 0, such as solvers, grep and diff; None after another error."""
     code = re.fullmatch(r"exit code (\d+)", error)
-    return f"; where that is a success, give it as sh -c './app; [ $? -eq {code[1]} ]'" if code else ""
+    return f"where that is a success, accept it with --accept-codes {code[1]}" if code else None
 
 
 def check_runs(limit: int | None) -> None:

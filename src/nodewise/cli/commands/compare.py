@@ -158,8 +158,6 @@ class _Compare(HyperfineWords, Exporting):
     group="Commands",
 )
 @option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.", group="Commands")
-@option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.", group="Commands")
-@option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.", group="Commands")
 @option(
     "--reference",
     metavar="COMMAND",
@@ -367,8 +365,6 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         threshold=given["fail_if_slower"],
         baseline=given["baseline"],
         any_machine=given["any_machine"],
-        ignore_failure=given["ignore_failure"],
-        accept_codes=_codes(given["accept_codes"]),
         seed=given["seed"],
         resume=given["resume"] is not None,
         asked=("nodewise", *sys.argv[1:]),
@@ -425,10 +421,3 @@ def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
             f"{(others or list(commands))[0]} is no command: each command is one text",
             f"quote each command: nodewise compare {quoted(line)} ANOTHER",
         )
-
-
-def _codes(text: str | None) -> frozenset[int]:
-    try:
-        return frozenset(int(code) for code in text.split(",")) if text else frozenset()
-    except ValueError as problem:
-        raise InputError(f"--accept-codes {text!r} is no list of exit codes", "write it such as 1,3") from problem
