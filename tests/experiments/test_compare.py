@@ -24,6 +24,7 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import RUN, compare_verdict
+from nodewise.verdicts.disturbed import PhaseMet
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.gate import gate_of
 from tests.surfaces import machine
@@ -92,6 +93,15 @@ def test_at_an_edge_it_goes_on_until_the_interval_is_as_narrow_as_what_counts_as
     assert 1 + within < pair.high / pair.low <= 1 + 2 * within
     (sooner,) = compare(_question(tmp_path / "without", ["a", "b"], within=within), times).pairs
     assert sooner.pairs < pair.pairs / 2
+
+
+def test_what_disturbed_the_runs_is_worked_out_at_looks_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    whole = PhaseMet.of
+    monkeypatch.setattr(PhaseMet, "of", lambda met, *keys: asked.append(1) or whole(met, *keys))
+    times = Stream(_times(a=1.5, b=1.0), sigma=0.04)
+    (pair,) = compare(_question(tmp_path, ["a", "b"], apart=1.5, within=0.008), times).pairs
+    assert pair.pairs > 900 and len(asked) < 150
 
 
 def test_every_block_holds_each_command_once_in_random_order(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from nodewise.base.words import split_words
 from nodewise.experiments.against import Against
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.first_run import accepting
+from nodewise.experiments.first_run import accepting, failed
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -183,6 +183,7 @@ class Comparer:
         self._left: list[str] = []
         self._met: list[Met] = []
         self._looked: dict[str, int] = {}
+        self._ripe: Counter[str] = Counter()
         self._known: dict[str, bool] = {}
         self._made: list[int] = []
         self._after: dict[tuple[int, str], str | None] = {}
@@ -405,7 +406,7 @@ class Comparer:
         if flaky and fails_by_chance(sample, self._bad_of[key], len(self._costs[key])):
             return
         if not self._costs[key] and key not in self._question.may_fail:
-            raise _program_error(text, sample, self._way_on(key, sample) if self._question.kind == COMPARE else None)
+            raise failed(text, sample, self._way_on(key, sample) if self._question.kind == COMPARE else None)
         self._failed[key] = str(sample.error)
 
     def _way_on(self, key: str, sample: Sample) -> str | None:
@@ -420,7 +421,7 @@ class Comparer:
     def _never_well(self, sample: Sample) -> ProgramError:
         (contender,) = self._question.contenders
         hints = [f"it failed in each of {self._bad} runs" if self._bad > 1 else None, accepting(str(sample.error))]
-        return _program_error(contender.text, sample, "; ".join(filter(None, hints)) or None)
+        return failed(contender.text, sample, "; ".join(filter(None, hints)) or None)
 
     def _settled(self) -> bool:
         """Whether a verdict is reached on each contender against the reference, and the baseline, and its size is known well enough."""
@@ -434,17 +435,18 @@ class Comparer:
     def _settled_here(self) -> bool:
         """The same among those that run."""
         question, looks = self._question, self._looks
-        met = PhaseMet(self._met, question.machine.limits.cpu_quota)
         if len(question.contenders) < 2:
             if question.kind == RUN:
                 return False
-            spoiled = frozenset() if question.accept_disturbed else met.of().which
+            spoiled = frozenset() if question.accept_disturbed else self._all_met().of().which
             return sum(number not in spoiled for number in self._made) >= _ALONE
-        reference = self._costs[self._reference]
+        met, reference = None, self._costs[self._reference]
         for contender in question.contenders[1:]:
             key = contender.setting.key
-            if key in self._failed:
+            # what disturbed the runs is worked out from all of them: only where a look may be due
+            if key in self._failed or len(self._made) < self._ripe[key]:
                 continue
+            met = met or self._all_met()
             both = sorted(reference.keys() & self._costs[key].keys())
             pairs = Pairs(
                 tuple(reference[b] for b in both),
@@ -456,6 +458,7 @@ class Comparer:
             )
             # between two looks what was seen at the last one holds
             count = len(pairs.deciding(question.accept_disturbed)[0])
+            self._ripe[key] = len(self._made) + looks.following(count) - count
             if not looks.due(count) or self._looked.get(key) == count:
                 continue
             self._looked[key] = count
@@ -466,6 +469,9 @@ class Comparer:
             at_threshold = threshold is not None and ratio.low * (1 + threshold) <= 1 <= ratio.high * (1 + threshold)
             self._known[key] = is_settled(verdict) and not at_threshold and not self._at_edge(ratio)
         return all(self._known.get(c.setting.key, c.setting.key in self._failed) for c in question.contenders[1:])
+
+    def _all_met(self) -> PhaseMet:
+        return PhaseMet(self._met, self._question.machine.limits.cpu_quota)
 
     def _at_edge(self, ratio: Ratio) -> bool:
         """Whether it is open on which side of `apart` a ratio lies, and more runs may still decide."""
@@ -482,11 +488,6 @@ class Comparer:
         first = centres.get(self._reference)
         speedup = first / centres[leader] if first and leader != self._reference else None
         self._observe(self._blocks.progress(phase, leader, speedup, len(centres)))
-
-
-def _program_error(text: str, sample: Sample, hint: str | None) -> ProgramError:
-    printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-    return ProgramError(f"{text}: {sample.error}{printed}", hint)
 
 
 def compare(

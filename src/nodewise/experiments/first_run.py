@@ -37,15 +37,21 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
             f"give more than --budget {whole_duration(least)}, such as {whole_duration(2 * least)}, or a smaller input",
         )
     if not sample.ok:
-        shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-        raise ProgramError(
-            f"the program does not run as it is: {sample.error}{shown}",
+        raise failed(
+            "the program does not run as it is",
+            sample,
             "it must succeed before it can be tuned"
             + (f"; {accept}" if (accept := accepting(str(sample.error))) else "")
             + ("" if has_input else "; it has no terminal, and input only by --input FILE"),
         )
     if sample.seconds <= 0:
         raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
+
+
+def failed(text: str, sample: Sample, hint: str | None) -> ProgramError:
+    """What is raised of a command that failed, with what it printed."""
+    printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
+    return ProgramError(f"{text}: {sample.error}{printed}", hint)
 
 
 def accepting(error: str) -> str | None:

@@ -135,6 +135,10 @@ class OpenLooks:
         """Whether there is a look after that many blocks."""
         return blocks >= self.fewest and _AT[bisect.bisect_left(_AT, blocks)] == blocks
 
+    def following(self, blocks: int) -> int:
+        """After how many blocks the first look is that comes after `blocks`."""
+        return max(self.fewest, _AT[bisect.bisect_right(_AT, blocks)])
+
     def level(self, blocks: int) -> float:
         """The level of the interval of one comparison that is looked at after that many blocks.
 
