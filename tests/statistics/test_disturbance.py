@@ -27,7 +27,7 @@ def test_a_block_is_disturbed_by_any_of_its_runs() -> None:
     found = disturbance(runs)
     assert (found.blocks, found.disturbed_blocks, found.runs, found.disturbed_runs) == (20, 11, 40, 11)
     assert found.which == set(range(11))
-    assert found.reason == "the machine was busy (11 of 40 runs, other load)"
+    assert found.reason == "the machine was busy (11 of 40 runs, in 11 of 20 blocks, other load)"
     assert disturbance([]).reason == "" and disturbance([]).blocks == 0
     lasting = disturbance([_met(b, "a", "rebound: x", "outside: y", "left behind: z") for b in range(9)])
     assert lasting.disturbed_runs == 0 and lasting.conditions == () and lasting.which == set()

@@ -31,7 +31,7 @@ def _judged(pairs: Pairs, accept: bool = False, surely: bool = False) -> PairVer
 def test_a_busy_machine_decides_nothing_and_says_what_it_was() -> None:
     told = _judged(_pairs(40, 1.6, 21))
     assert told.verdict is Word.UNDECIDED and told.low is None
-    assert told.sentence == "undecided: the machine was busy (21 of 80 runs, other load)"
+    assert told.sentence == "undecided: the machine was busy (21 of 80 runs, in 21 of 40 blocks, other load)"
     assert _judged(_pairs(40, 1.6, 20)).verdict is Word.FASTER
 
 
@@ -105,7 +105,10 @@ def test_each_reason_is_said() -> None:
     assert reason(_pairs(1, 1.6, 0)) == ("undecided", "1 block is too few")
     assert reason(_pairs(5, 1.6, 0)) == ("undecided", "5 blocks are too few")
     assert reason(_pairs(7, 1.6, 2)) == ("undecided", "5 undisturbed blocks are too few")
-    assert reason(_pairs(12, 1.6, 7)) == ("undecided", "the machine was busy (7 of 24 runs, other load)")
+    assert reason(_pairs(12, 1.6, 7)) == (
+        "undecided",
+        "the machine was busy (7 of 24 runs, in 7 of 12 blocks, other load)",
+    )
     assert reason(_pairs(12, 1.6, 7), accept_disturbed=True) == ("faster", "")
     spread = Pairs((1.0, 2.0, 0.5, 1.5, 0.7, 1.2, 0.9), (1.0,) * 7, tuple(range(7)))
     assert reason(spread) == ("undecided", "the noise leaves it open")

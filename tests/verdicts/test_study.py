@@ -130,6 +130,17 @@ def test_below_six_blocks_there_is_no_best_and_no_headline() -> None:
     assert (six.best, six.best_peer) == ("mine", "peer")
 
 
+def test_medians_that_alone_would_give_another_ratio_are_explained() -> None:
+    found = _series({"mine": 0.01, "peer": 0.02}, 20, 0.001)
+    assert not study_verdict(found, IS, {}, 1, 20).conditions
+    for block in range(8, 20):
+        # from here on all is half as fast, and the peer does not run any more
+        found[0].times[block] *= 2
+        del found[1].times[block]
+    (said,) = study_verdict(found, IS, {}, 1, 20).conditions
+    assert said.startswith("mine against peer: the medians alone would give 1.00")
+
+
 def test_no_share_of_a_limit_is_above_all_of_it() -> None:
     given = [series("fast", "variant", 0.1), series("at", "variant", 0.1185), series("f", "limit", 0.12)]
     found = judged(given)

@@ -35,6 +35,7 @@ from nodewise.records.experiment import Writer, read_question
 from nodewise.records.inherited import inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.records.result_store import STUDY
+from nodewise.records.sample_lines import ran_meanwhile
 from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
@@ -259,7 +260,7 @@ class _Run:
                 self._give_up(writer)
                 raise
             writer.end_runs()
-            self._other_load = [n.sentence for n in writer.note_neighbours()]
+            self._other_load = ran_meanwhile(writer.note_neighbours())
             quota = self._machine.limits.cpu_quota
             keep_what_was_measured(
                 question.found, self._point, self._machine, question.all_threads, self._series, quota

@@ -34,7 +34,7 @@ from nodewise.records.neighbours import Running
 from nodewise.records.other_folders import what_it_holds
 from nodewise.records.programs import Programs
 from nodewise.records.question import check_question
-from nodewise.records.sample_lines import Neighbour, Plan, read_lines
+from nodewise.records.sample_lines import Neighbour, Plan, ran_meanwhile, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
 from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
@@ -43,8 +43,6 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.disturbance import repeat_worthy
 
 SCHEMA = 1
-#: How many experiments that ran at the same time are named.
-_MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
 #: Those of which all runs are made, and only the answer is still to be told.
@@ -123,10 +121,7 @@ class Experiment:
     @property
     def remarks(self) -> list[str]:
         """What is to be said with any verdict on it: what is damaged, which programs changed, what ran meanwhile, what was not read of reports."""
-        meanwhile = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
-        if more := len(self.neighbours) - len(meanwhile):
-            meanwhile.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
-        return [*self.damage, *self.changed, *meanwhile, *self._unread_reports]
+        return [*self.damage, *self.changed, *ran_meanwhile(self.neighbours), *self._unread_reports]
 
     @cached_property
     def _unread_reports(self) -> list[str]:

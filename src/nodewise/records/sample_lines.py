@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -20,6 +20,8 @@ from nodewise.runner.setting import Setting, setting_from_json
 _LONGEST_LINE = 16 << 20
 #: The most damaged places that are named one by one.
 _MOST_NAMED = 5
+#: How many experiments that ran at the same time are.
+_MOST_NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,19 @@ class Neighbour:
     kind: str
     directory: str
 
-    @property
-    def sentence(self) -> str:
-        """What is to be said of a result that was measured at the same time."""
-        return f"another experiment ran on this machine meanwhile: {self}"
-
     def __str__(self) -> str:
         return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {visible(self.directory)}"
+
+
+def ran_meanwhile(neighbours: Sequence[Neighbour]) -> list[str]:
+    """What is to be said of a result that was measured at the same time as others: a sentence, none where there were none."""
+    if not neighbours:
+        return []
+    named = [str(neighbour) for neighbour in neighbours[:_MOST_NEIGHBOURS]]
+    if more := len(neighbours) - len(named):
+        named.append(f"{more} more")
+    others = "another experiment" if len(neighbours) == 1 else f"{len(neighbours)} other experiments"
+    return [f"{others} ran on this machine meanwhile: {'; '.join(named)}"]
 
 
 class _Late(TypedDict):

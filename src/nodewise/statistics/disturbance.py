@@ -83,11 +83,16 @@ class Disturbance:
 
     @property
     def reason(self) -> str:
-        """Why nothing is claimed: `the machine was busy (120 of 120 runs, other load)`; empty where nothing was disturbed."""
+        """Why nothing is claimed: `the machine was busy (120 of 120 runs, other load)`, `(21 of 80 runs, in 21 of 40 blocks, steal)`;
+        empty where nothing was disturbed."""
         if not self.disturbed_runs:
             return ""
         busy = "busy" if self.kinds[0] in ("other load", "steal") else "disturbed"
-        return f"the machine was {busy} ({self.disturbed_runs} of {self.runs} runs, {', '.join(self.kinds)})"
+        seen = [f"{self.disturbed_runs} of {self.runs} runs"]
+        if not mostly(self.disturbed_runs, self.runs):
+            # a run spoils the others of its block, too
+            seen.append(f"in {self.disturbed_blocks} of {self.blocks} blocks")
+        return f"the machine was {busy} ({', '.join([*seen, *self.kinds])})"
 
 
 def mostly(disturbed: int, of: int) -> bool:

@@ -18,7 +18,7 @@ from nodewise.statistics.disturbance import disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.studies.contract import Curve, Published, Study
-from nodewise.verdicts.pair import PairVerdict
+from nodewise.verdicts.pair import PairVerdict, medians_explained
 from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, fewest_for, share_of, typical
 
 #: What a run reports of its work, which is no metric of its own.
@@ -213,7 +213,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *other_load, *_free(free), *_above_limits(series)),
+        conditions=(*met.conditions, *other_load, *_free(free), *_above_limits(series), *_medians(best, rows)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),
@@ -287,6 +287,18 @@ def _above_limits(series: Sequence[Series]) -> list[str]:
         "shown: what it moves may be nearer than what the limit was measured with, or the limit was disturbed"
         for one, limit, share in beyond_limits(series)
     ]
+
+
+def _medians(best: StudyRow | None, rows: Sequence[StudyRow]) -> list[str]:
+    """What is to be said where the medians of the table give another ratio of the best variant than its runs do."""
+    seconds = {row.contender: row.seconds for row in rows if row.seconds is not None}
+    pairs = [] if best is None else filter(None, (best.against_peer, best.against_plain))
+    explained = {
+        pair.one: medians_explained(pair, (seconds[pair.one], seconds[pair.other]))
+        for pair in pairs
+        if pair.one in seconds and pair.other in seconds
+    }
+    return [f"{best.contender if best else ''} against {one}: {text}" for one, text in explained.items() if text]
 
 
 def ratio_text(pair: PairVerdict) -> str:
