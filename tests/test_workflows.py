@@ -48,7 +48,7 @@ def _shell(line: str, folder: Path, variables: dict[str, str]) -> subprocess.Com
     own = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
     path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
     line = re.sub(r'^pip install "\$WHEELS"/nodewise-\*\.whl$', "nodewise --version", line.strip())
-    line = line.replace("--budget 5min", "--budget 20s --accept-disturbed")
+    line = line.replace("--budget 5min", "--budget 8s --accept-disturbed")
     return subprocess.run(
         ["bash", "-eo", "pipefail", "-c", line],
         cwd=folder,

@@ -25,7 +25,7 @@ SUITE = """
 [defaults]
 runs = 6
 warmup = 0
-budget = "20s"
+budget = "8s"
 env = {COMMON = "1", OWN = "default"}
 [command.nap]
 run = "sleep {s}"

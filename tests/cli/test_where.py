@@ -238,7 +238,7 @@ def test_a_program_is_ended_after_its_time_and_what_was_seen_is_reported(tmp_pat
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_what_outlives_the_program_goes_on_and_is_named(tmp_path: Path, count: int) -> None:
     """As `time` and `perf stat` have it; `run` ends it."""
-    line = "for i in $(seq 0 COUNT); do [ $i = 0 ] || { setsid sleep 37.25 & echo $! >> pids; }; done; sleep 0.2"
+    line = "for i in $(seq 0 COUNT); do [ $i = 0 ] || { setsid sleep 37.25 >/dev/null 2>&1 & echo $! >> pids; }; done; sleep 0.2"
     done = subprocess.run(
         [sys.executable, "-m", "nodewise", "where", "--", "sh", "-c", line.replace("COUNT", str(count))],
         capture_output=True, text=True, check=True, cwd=tmp_path,

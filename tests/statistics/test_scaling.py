@@ -92,15 +92,15 @@ def test_what_bends_inside_what_was_measured_is_seen_to(name: str, time: Callabl
     assert exact.laws[exact.best].name == name and exact.fits
     assert exact.time(64).value == pytest.approx(truth, rel=1e-3)
     held = 0
-    for seed in range(10):
+    for seed in range(6):
         found = Fits(LONGER, noisy(time(LONGER), seed))
         said = found.time(64)
         held += not found.fits or said.low <= truth <= said.high
-    assert held >= 6
+    assert held >= 4
 
 
 def test_a_bend_that_noise_may_have_made_does_not_lead() -> None:
-    led = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(8)]
+    led = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(6)]
     assert sum(f.laws[f.best].name in BENT for f in led) <= 1
 
 
@@ -118,10 +118,10 @@ def test_pieces_that_are_dealt_out_in_rounds_are_a_law() -> None:
     exact = Fits(LONGER, np.tile(time(LONGER), (6, 1)))
     assert exact.laws[exact.best].formula == "a + b ceil(20 / n)" and exact.time(64).value == pytest.approx(truth)
     held = 0
-    for seed in range(10):
+    for seed in range(6):
         found = Fits(LONGER, noisy(time(LONGER), seed))
         held += not found.fits or found.time(64).low <= truth <= found.time(64).high
-    assert held >= 7
+    assert held >= 5
 
 
 def test_pieces_that_all_numbers_divide_are_work_that_is_divided_at_will(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,10 +140,10 @@ def test_the_square_of_the_number_is_a_law_where_what_was_measured_shows_it() ->
     truth = float(time(np.array([64.0]))[0])
     exact = Fits(LONGER, np.tile(time(LONGER), (6, 1)))
     assert exact.laws[exact.best].name == "exchange" and exact.time(64).value == pytest.approx(truth, rel=1e-3)
-    found = [Fits(LONGER, noisy(time(LONGER), seed)) for seed in range(8)]
-    assert sum(f.time(64).low <= truth <= f.time(64).high for f in found) >= 6
-    plain = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(8)]
-    assert sum(law.name == "exchange" for f in plain for law in f.laws) <= 2
+    found = [Fits(LONGER, noisy(time(LONGER), seed)) for seed in range(5)]
+    assert sum(f.time(64).low <= truth <= f.time(64).high for f in found) >= 4
+    plain = [Fits(LONGER, noisy(EXACT["amdahl"][1](LONGER), seed)) for seed in range(5)]
+    assert sum(law.name == "exchange" for f in plain for law in f.laws) <= 1
 
 
 def test_no_law_fits_what_follows_none() -> None:

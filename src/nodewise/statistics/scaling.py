@@ -78,22 +78,24 @@ class Law:
 
 def _non_negative(every: Numbers) -> Numbers:
     """The coefficients >= 0, (b, k), with which columns (b, m, k) add up nearest to 1: the best over all sets of those above 0."""
-    many, _, size = every.shape
+    # the rows are last: what is added up over counts and columns then runs along them
+    part = np.ascontiguousarray(every.transpose(2, 1, 0))
+    size, _, many = part.shape
+    scale = np.sqrt((part**2).sum(1))
+    part /= scale[:, None]
+    gram = np.ascontiguousarray(np.einsum("imb,jmb->bij", part, part)) + 1e-10 * np.eye(size)
+    right = np.ascontiguousarray(part.sum(1).T)
     best = np.zeros((many, size))
     least = np.full(many, np.inf)
-    for kept in [list(c) for k in range(1, size + 1) for c in combinations(range(size), k)]:
-        part = every[:, :, kept]
-        scale = np.sqrt((part**2).sum(1))
-        part = part / scale[:, None, :]
-        gram = np.einsum("bmi,bmj->bij", part, part) + 1e-10 * np.eye(len(kept))
-        found = np.linalg.solve(gram, part.sum(1)[:, :, None])[:, :, 0]
-        error = ((np.einsum("bmk,bk->bm", part, found) - 1) ** 2).sum(1)
+    for kept in [np.array(c) for k in range(1, size + 1) for c in combinations(range(size), k)]:
+        found = np.linalg.solve(gram[:, kept[:, None], kept], right[:, kept, None])[:, :, 0]
+        added = sum(part[k] * found[:, i] for i, k in enumerate(kept))
+        error = ((added - 1) ** 2).sum(0)
         error[(found < 0).any(1)] = np.inf
-        better = error < least - 1e-15
+        better = np.flatnonzero(error < least - 1e-15)
         least[better] = error[better]
-        full = np.zeros((many, size))
-        full[:, kept] = found / scale
-        best[better] = full[better]
+        best[better] = 0
+        best[better[:, None], kept] = found[better] / scale[kept][:, better].T
     return best
 
 
