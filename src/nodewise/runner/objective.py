@@ -86,7 +86,9 @@ def format_metric(metric: str, value: float, currency: str = "") -> str:
         return format_bytes(value)
     if metric.endswith("_j"):
         return f"{value:.4g} J"
-    for limit, scale, prefix in ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M")):
-        if abs(value) >= limit:
-            return f"{value / scale:.4g} {prefix}{metric}"
-    return f"{value:.6g} {metric}" if metric.endswith("/s") else f"{value:.6g}"
+    # of another one the unit is not known, and its name stands elsewhere
+    unit = metric if metric.endswith("/s") else ""
+    for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if abs(value) >= scale:
+            return f"{value / scale:.4g} {prefix}{unit}"
+    return f"{value:.6g} {unit}".rstrip()
