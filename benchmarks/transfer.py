@@ -4,9 +4,11 @@
 Each new tune is of a member of a family, and starts from one, two or three tunes of other members (in turn), or from none. Regret
 is the noiseless time of its candidate over that of the best in the whole space, less one, median over seeds. "half" has
 half the runs of the tune that starts from none; where what is earlier misleads, "more" has a fifth more runs than that one. In what
-does not matter at all, "faster" is an error.
+does not matter at all, "faster" is an error. Beside them stands GPTune's multitask learning, where it is installed: from as many
+tunes of its own of the same members, with the same runs, and from none.
 
-`python -m benchmarks transfer [--seeds 12] [--only NAME,…]`; more seeds judge a change.
+`python -m benchmarks transfer [--seeds 12] [--peer-seeds 3] [--only NAME,…]`; more seeds judge a change. GPTune takes about a minute
+a member, of as many as ours unless told otherwise; 0 leaves it out.
 """
 
 from __future__ import annotations
@@ -19,18 +21,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks import _gptune
 from benchmarks._cases import Case, Pretending
 from benchmarks._families import Family, families, flat_family
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.tune import Tuner
 from nodewise.experiments.tune_question import Question
 from nodewise.history.learned import settings_seen
-from nodewise.records.earlier import SAME_PROGRAM, Earlier, width_of
+from nodewise.records.earlier import SAME_PROGRAM, Earlier, Width, width_of
 from nodewise.records.experiment import read_experiment
+from nodewise.search.space import Axis, Point, Space
 from nodewise.statistics.verdict import Word
+from nodewise.tuning.prior import COUNTED, as_here
 from nodewise.verdicts.tune import TuneVerdict
 
 #: Members of a family from this number on are what earlier tunes are of.
@@ -129,13 +135,89 @@ def judge(family: Family, seeds: int, folder: str) -> None:
             )
 
 
+@dataclass
+class Asked:
+    """What a peer is asked of a member: its space, and what a run of one of its points takes."""
+
+    one: Case
+    runs: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self._options, self._worst = self.one.options(self.runs), 3 * self.one.baseline
+        self._launcher = Pretending(self.one, 5000 + self.seed)
+
+    @property
+    def space(self) -> Space:
+        """What it may choose from."""
+        return self._options.space
+
+    def measure(self, point: Point) -> float:
+        """Seconds of a run; one that fails or takes too long takes three times the baseline's."""
+        sample = self._launcher.run(self._options.setting(point), timeout_s=self._worst)
+        return sample.seconds if sample.ok else self._worst
+
+    def regret(self, point: Point, best: float) -> float:
+        """In per cent."""
+        return min(1e4, 100 * (self.one.seconds(self._options.setting(point)) / best - 1))
+
+
+@cache
+def _peers_earlier(family: str, k: int) -> tuple[_gptune.Measured, Width]:
+    """What GPTune measured of another member, from none."""
+    from_family = next(f for f in families() if f.name == family)
+    asked = Asked(from_family.earlier(_EARLIER + k), from_family.runs, _EARLIER + k)
+    return _gptune.multitask(asked.space, asked.measure, asked.runs, asked.seed), width_of(asked.one.machine)
+
+
+def _moved(measured: _gptune.Measured, there: Width, space: Space, here: Width) -> _gptune.Measured:
+    """What was measured on a machine so wide, as points of this space: as many threads as are the same share of the machine."""
+
+    def value(axis: Axis, found: Any) -> Any:
+        wanted = as_here(found, there, here) if axis.name in COUNTED else None
+        return found if wanted is None else min(axis.values, key=lambda v: abs(v - wanted))
+
+    return [(Point({a.name: value(a, point[a.name]) for a in space.open}), log) for point, log in measured]
+
+
+def _fastest(measured: _gptune.Measured) -> Point:
+    """What it ends with: the point of the lowest median."""
+    return min(measured, key=lambda one: one[1])[0]
+
+
+def judge_peer(family: Family, seeds: int) -> None:
+    """Print GPTune's lines of a family."""
+    half = family.runs // 2
+    none: list[float] = []
+    some: dict[int, list[float]] = {half: [], family.runs: []}
+    for k in range(seeds):
+        one = family.member(k)
+        best = one.best(family.runs)
+        asked = Asked(one, family.runs, k)
+        here, priors = width_of(one.machine), [_peers_earlier(family.name, 3 * k + i) for i in range(1 + k % 3)]
+        alone = _gptune.multitask(asked.space, asked.measure, asked.runs, k)
+        none.append(asked.regret(_fastest(alone), best))
+        asked = Asked(one, family.runs, k)
+        earlier = [_moved(measured, there, asked.space, here) for measured, there in priors]
+        found = _gptune.multitask(asked.space, asked.measure, asked.runs, k, earlier)
+        # it does not know how many runs are left: with half of them it does the same until there
+        for runs, regrets in some.items():
+            regrets.append(asked.regret(_fastest(found[: runs // _gptune.RUNS_A_POINT]), best))
+    for runs, start, regrets in ((family.runs, "none", none), *((n, "history", r) for n, r in some.items())):
+        print(f"{family.name:<21}{runs:>5}  {f'GPTune, from {start}':<26}{_spread(regrets)}", flush=True)
+
+
+def _spread(regrets: Sequence[float]) -> str:
+    return f"{np.median(regrets):>7.2f} %{np.quantile(regrets, 0.9):>8.2f} %"
+
+
 def _line(name: str, runs: int, start: str, outcomes: Sequence[Outcome], held: str = "") -> None:
     regrets = [o.candidate for o in outcomes]
     words = Counter(o.result.verdict.value for o in outcomes)
     used = np.mean([o.result.runs for o in outcomes])
     said = ", ".join(f"{word} {count}" for word, count in words.most_common())
     print(
-        f"{name:<21}{runs:>5}  {start:<26}{np.median(regrets):>7.2f} %{np.quantile(regrets, 0.9):>8.2f} %   {held:<17} {said}; {used:.0f} used",
+        f"{name:<21}{runs:>5}  {start:<26}{_spread(regrets)}   {held:<17} {said}; {used:.0f} used",
         flush=True,
     )
 
@@ -157,6 +239,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks transfer")
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--null-seeds", type=int, default=60)
+    parser.add_argument("--peer-seeds", type=int)
     parser.add_argument("--only", default="")
     return parser.parse_args(list(words))
 
@@ -167,12 +250,20 @@ def main(*words: str) -> None:
     begin = time.perf_counter()
     wanted = set(filter(None, asked.only.split(",")))
     print(f"{'family':<21}{'runs':>5}  {'starts':<26}{'median':>9}{'90 %':>10}   regret, {asked.seeds} members each")
+    peers = asked.seeds if asked.peer_seeds is None else asked.peer_seeds
+    missing = _gptune.absent()
     with tempfile.TemporaryDirectory() as folder:
         for family in families():
             if not wanted or family.name in wanted:
                 judge(family, asked.seeds, folder)
+                if peers and not missing:
+                    judge_peer(family, peers)
         if not wanted:
             honest(asked.null_seeds, folder)
+    if peers and missing:
+        print(missing)
+    elif peers and peers != asked.seeds:
+        print(f"of GPTune {peers} members each")
     print(f"{time.perf_counter() - begin:.0f} s in all")
 
 
