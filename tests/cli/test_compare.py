@@ -111,6 +111,8 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true true --minimize wings -r 1", ("reports no wings",)),
         ("true true -i --accept-codes 1", ("--ignore-failure", "--accept-codes")),
         ("true true --accept-codes x", ("--accept-codes", "x")),
+        ("true true --accept-codes 3 --accept-codes 4,300", ("300 is no exit code", "from 1 to 255")),
+        ("true true --accept-codes=", ("--accept-codes", "such as 1,3")),
         ("true true --reference-name x", ("--reference-name",)),
         ("true true -n a -n b -n c", ("3 names for 2 commands",)),
         ("true true -n a -n a", ("compared are named 'a'", "a name of its own")),
@@ -119,7 +121,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true{n} -L n 1 -P n=2", ("given twice",)),
         ("true true -D 2", ("belongs to no range",)),
         ("true true -m 5 -M 2", ("--max-runs 2",)),
-        ("true false", ("false: exit code 1", "--accept-codes 1")),
+        ("true false", ("false: exit code 1", "name 1 in --accept-codes")),
         ("true nosuchprogram", ("nosuchprogram",)),
         ("true --resume nowhere", ("a command cannot be given",)),
         ("--resume nowhere", ("no such directory",)),
@@ -353,7 +355,7 @@ def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
     [
         (("-N", "sleep 0 > x", "true"), "without a shell |, <, > and the like are arguments of the program"),
         (("--timeout", "10ms", "sleep 0.5", "true"), "give more time to each run: --timeout"),
-        (("false", "true"), "where that is a success, accept it with --accept-codes 1"),
+        (("false", "true"), "where that is a success, name 1 in --accept-codes"),
     ],
 )
 def test_what_fails_the_first_time_says_what_helps(nodewise: Command, words: tuple[str, ...], hint: str) -> None:

@@ -11,6 +11,7 @@ from nodewise.cli.commands.machine import command
 from nodewise.machine import sources
 from nodewise.runner import memory
 from nodewise.runner.memory import HugePagePool
+from tests.cli.conftest import Command
 
 
 @pytest.fixture
@@ -25,6 +26,14 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         return {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
 
     return lines
+
+
+def test_no_line_of_the_drawing_is_wider_than_the_terminal(
+    nodewise_here: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    drawn = nodewise_here("machine", "--machine", "synthetic:pack:2 numa:2 core:8 pu:2").stdout.splitlines()
+    assert max(len(line) for line in drawn if line[:1] in "╭│╰") <= 70
 
 
 @pytest.mark.parametrize(

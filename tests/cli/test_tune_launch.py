@@ -54,6 +54,21 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_setting_that_ends_with_another_accepted_code_is_wrong_and_codes_are_counted(
+    nodewise: Command, tmp_path: Path
+) -> None:
+    program = tmp_path / "app"
+    program.write_text('#!/bin/sh\n[ "$MODE" = fast ] && exit 5\nsleep 0.03; exit 3\n')
+    program.chmod(0o755)
+    words = ("--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "20", "--accept-codes", "3,5", "--json")
+    done = nodewise("tune", "--accept-disturbed", *words, "--", str(program))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["verdict"] != "faster" and said["best"]["key"] == "baseline"
+    assert "MODE=fast was left out: wrong result: its exit code is 5, the baseline's 3" in said["notes"]
+    assert any("good runs ended with exit code 3, which was accepted" in note for note in said["notes"])
+
+
 def _lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """The closing lines by their first word."""
     assert done.returncode == 0, done.stderr

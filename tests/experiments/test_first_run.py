@@ -22,4 +22,4 @@ def test_starting_up_is_named_where_it_took_much(run_s: float, spent_s: float, g
 def test_a_program_that_ends_well_with_another_exit_code_hears_how_to_say_so(error: str, said: bool) -> None:
     with pytest.raises(ProgramError, match=error) as told:
         check_first_run(Sample(1.0, 1.0, 0.0, error=error), None, True)
-    assert ("--accept-codes 20" in str(told.value.hint)) == said
+    assert ("name 20 in --accept-codes" in str(told.value.hint)) == said

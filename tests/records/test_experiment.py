@@ -200,21 +200,25 @@ def test_what_is_taken_back_is_taken_back_whole(tmp_path: Path, monkeypatch: pyt
 
 
 def test_three_experiments_that_ran_meanwhile_are_named_and_further_ones_counted(tmp_path: Path) -> None:
-    others = [Neighbour(n, "me", "run", f"/of/{n}") for n in range(5)]
+    others = [Neighbour(n, "me", "run", str(tmp_path / str(n))) for n in range(5)]
+    for n in range(4):
+        (tmp_path / str(n)).mkdir()
     read = Experiment(tmp_path, QUESTION)
     cases = (
-        (1, "another experiment ran on this machine meanwhile: nodewise run of me (process 0), kept in /of/0", ""),
-        (3, "3 other experiments ran on this machine meanwhile: nodewise run of me (process 0)", "kept in /of/2"),
+        (1, "another experiment ran on this machine meanwhile: nodewise run of me (process 0), kept in ", "/0"),
+        (3, "3 other experiments ran on this machine meanwhile: nodewise run of me (process 0)", "/2"),
         (
             5,
             "5 other experiments ran on this machine meanwhile: nodewise run of me (process 0)",
-            "kept in /of/2; 2 more",
+            "/2; 2 more",
         ),
     )
     for count, first, last in cases:
         read.neighbours = others[:count]
         (remark,) = read.remarks
         assert remark.startswith(first) and remark.endswith(last)
+    # one that ended with an error has left nothing
+    assert str(others[4]) == "nodewise run of me (process 4)"
 
 
 def test_what_is_left_open_in_a_question_is_seconds_and_nothing_besides(tmp_path: Path) -> None:

@@ -103,8 +103,10 @@ def test_a_folder_in_which_others_can_take_files_away_is_not_read(folder: Path, 
     running.leave()
 
 
-def test_a_folder_of_any_name_is_told_in_one_line() -> None:
-    assert str(Neighbour(1, "me", "run", "/a\nb\x1b[2J")) == "nodewise run of me (process 1), kept in /a\\x0ab\\x1b[2J"
+def test_a_folder_of_any_name_is_told_in_one_line(tmp_path: Path) -> None:
+    (kept := tmp_path / "a\nb\x1b[2J").mkdir()
+    named = str(Neighbour(1, "me", "run", str(kept)))
+    assert named == f"nodewise run of me (process 1), kept in {tmp_path}/a\\x0ab\\x1b[2J"
 
 
 def test_a_link_in_the_place_of_the_turn_is_not_followed(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def _hint(path: Path) -> str:
 
 
 def test_a_profile_and_a_folder_of_several_say_what_to_do(tmp_path: Path) -> None:
-    assert _hint(tmp_path) == "name the directory of an experiment, in which its report is"
+    assert _hint(tmp_path) == "name the folder of an experiment, which holds its report"
     for name in ("solve_n=1", "solve_n=2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "question.json").write_text("{}")

@@ -89,6 +89,9 @@ def test_medians_that_say_something_else_are_explained() -> None:
     told = _judged(_pairs(20, 1.75, 0))
     assert medians_explained(told, (1.75, 1.0)) == ""
     assert "1.87×" in medians_explained(told, (1.87, 1.0))
+    # inside of a wide interval, and yet far from the ratio
+    wide = replace(told, low=1.0, high=3.0)
+    assert medians_explained(wide, (1.8, 1.0)) == "" and "1.50×" in medians_explained(wide, (1.5, 1.0))
     # without an interval where they say the opposite
     few = _judged(_pairs(3, 1.5, 0))
     assert "0.83×" in medians_explained(few, (1.0, 1.2)) and medians_explained(few, (1.2, 1.0)) == ""

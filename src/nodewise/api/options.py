@@ -27,6 +27,7 @@ from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
 
 _LONGEST_PATTERN = 16 << 10
 _LARGEST = (1 << 63) - 1
+_LAST_CODE = 255
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: What no name of a file holds, and nearly every regular expression that is worth comparing.
 _PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
@@ -59,7 +60,7 @@ class HowToRun(TypedDict, total=False):
     expect: str | re.Pattern[str] | None
     limits: Mapping[str, int | str] | None
     work: str | re.Pattern[str] | None
-    accept_codes: Iterable[int]
+    accept_codes: int | Iterable[int]
     ignore_failure: bool
     minimize: str | None
     maximize: str | None
@@ -143,7 +144,7 @@ def choose_run(
     expect: str | re.Pattern[str] | None = None,
     limits: Mapping[str, int | str] | None = None,
     work: str | re.Pattern[str] | None = None,
-    accept_codes: Iterable[int] = (),
+    accept_codes: int | Iterable[int] = (),
     ignore_failure: bool = False,
     minimize: str | None = None,
     maximize: str | None = None,
@@ -160,7 +161,7 @@ def choose_run(
     isolation: str | Sequence[str] = (),
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
-    accept_codes = sorted(set(accept_codes))
+    accept_codes = exit_codes(accept_codes, "--accept-codes")
     given = dict(locals())
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -203,6 +204,16 @@ def choose_run(
     isolated = _isolation([isolation] if isinstance(isolation, str) else isolation, start)
     how = plain_how({**given, "isolation": [one.text if one else PROCESS for one in isolated]})
     return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, how, start, isolated)
+
+
+def exit_codes(given: int | Iterable[int], option: str) -> list[int]:
+    """The exit codes besides 0, ascending. Raises InputError for what is none."""
+    found = sorted({given} if isinstance(given, int) else set(given))
+    if wrong := [code for code in found if not 0 <= code <= _LAST_CODE]:
+        raise InputError(
+            f"{option}: {wrong[0]} is no exit code", f"they are from 1 to {_LAST_CODE}; what a signal ends has none"
+        )
+    return [code for code in found if code]
 
 
 def _isolation(texts: Sequence[str], start: Sequence[str]) -> tuple[Isolation | None, ...]:

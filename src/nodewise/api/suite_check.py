@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.api.given import seconds_of
-from nodewise.api.options import choose_run, pattern_of
+from nodewise.api.options import choose_run, exit_codes, pattern_of
 from nodewise.api.suite_file import Case, Suite, this_host
 from nodewise.base.errors import InputError
 from nodewise.runner.price import COST
@@ -43,6 +43,11 @@ def _check_texts(suite: Suite, case: Case) -> None:
     for key in ("expect", "work"):
         if key in how:
             pattern_of(how[key], suite.where(case, key))
+    if exit_codes(how.get("accept_codes", ()), suite.where(case, "accept-codes")) and how.get("ignore_failure"):
+        raise InputError(
+            f"{suite.where(case, 'ignore-failure')}: accept-codes is given, too",
+            "leave one of them out: it accepts all",
+        )
     if case.runs < 1:
         raise InputError(f"{suite.where(case, 'runs')}: at least one run is needed", "leave it out, or give 1 or more")
     if "minimize" in how and "maximize" in how:

@@ -24,7 +24,7 @@ FILE = "nodewise.toml"
 _COMMANDS, _DEFAULTS = "command", "defaults"
 #: What each key of a command may be, in words.
 _TEXT, _TEXTS, _NUMBER, _COUNT, _TABLE = "a text", "a list of texts", "a number", "a whole number", "a table"
-_COUNTS = "a list of whole numbers"
+_COUNTS, _FLAG = "a list of whole numbers", "true or false"
 _KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "about", "build", "setup", "prepare", "conclude", "cleanup", "cwd", "input"), (_TEXT,)),
     **dict.fromkeys(("expect", "work", "minimize", "maximize", "launcher"), (_TEXT,)),
@@ -33,6 +33,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("runs", "warmup", "ranks"), (_COUNT,)),
     **dict.fromkeys(("metric", "env", "parameters"), (_TABLE,)),
     "accept-codes": (_COUNTS,),
+    "ignore-failure": (_FLAG,),
 }
 #: Keys that go to `nodewise.HowToRun` as they are, and by what name.
 _HOW = {
@@ -40,6 +41,7 @@ _HOW = {
     "input": "stdin",
     "metric": "metrics",
     "accept-codes": "accept_codes",
+    "ignore-failure": "ignore_failure",
 }
 _STEPS = ("setup", "prepare", "conclude", "cleanup")
 #: More commands than anybody waits for.
@@ -194,6 +196,7 @@ def _is(value: Any, kind: str) -> bool:
         _TEXTS: isinstance(value, list) and all(isinstance(v, str) for v in value),
         _NUMBER: number and value > 0,
         _COUNT: number and isinstance(value, int) and value >= 0,
+        _FLAG: isinstance(value, bool),
         _COUNTS: isinstance(value, list) and all(_is(v, _COUNT) for v in value),
         _TABLE: isinstance(value, dict),
     }[kind]

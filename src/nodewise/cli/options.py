@@ -70,11 +70,12 @@ def run_keywords(params: Mapping[str, Any], names: Iterable[str] = _PARAMETERS) 
     }
 
 
-def _codes(text: str | None) -> list[int]:
+def _codes(texts: Sequence[str]) -> list[int]:
     try:
-        return [int(code) for code in text.split(",")] if text else []
+        return [int(code) for text in texts for code in text.split(",")]
     except ValueError as problem:
-        raise InputError(f"--accept-codes {text!r} is no list of exit codes", "write it such as 1,3") from problem
+        given = ",".join(texts)
+        raise InputError(f"--accept-codes {given!r} is no list of exit codes", "write it such as 1,3") from problem
 
 
 #: For every command that measures.
@@ -102,7 +103,13 @@ _START: tuple[Decorator, ...] = (
     ),
     option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program.", group=PROGRAM),
     option("--expect", metavar="REGEX", help="What the output must contain; a run without it is wrong.", group=METRICS),
-    option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.", group=METRICS),
+    option(
+        "--accept-codes",
+        multiple=True,
+        metavar="LIST",
+        help="These exit codes count as success, such as 1,3.",
+        group=METRICS,
+    ),
     option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.", group=METRICS),
     option(
         "--limit",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from nodewise.base.units import format_seconds, whole_duration
+from nodewise.cli.columns import terminal_columns
 from nodewise.cli.typed import input_left_out
 from nodewise.cli.wrapping import print_wrapped
 from nodewise.experiments.first_run import FEWEST_RUNS, WITH_START
@@ -21,7 +22,7 @@ def introduce(question: Question) -> None:
     """The machine and the program, and what is known to spoil what will be done."""
     from nodewise.report.text.machine import machine_text
 
-    print(machine_text(question.machine))
+    print(machine_text(question.machine, width=max(60, terminal_columns(100))))
     print(f"program   {launch_of(Setting(question.command), question.start).line()}", flush=True)
     left_out = "" if question.start.stdin else input_left_out()
     if left_out:

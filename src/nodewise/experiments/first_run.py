@@ -57,7 +57,7 @@ def failed(text: str, sample: Sample, hint: str | None) -> ProgramError:
 def accepting(error: str) -> str | None:
     """What helps a program that ends well with another exit code than 0, such as solvers, grep and diff; None after another error."""
     code = re.fullmatch(r"exit code (\d+)", error)
-    return f"where that is a success, accept it with --accept-codes {code[1]}" if code else None
+    return f"where that is a success, name {code[1]} in --accept-codes" if code else None
 
 
 def check_runs(limit: int | None) -> None:

@@ -7,6 +7,7 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
+from nodewise.base.units import format_count
 from nodewise.history.entry import TUNED, Point, point_of
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.setting import BASELINE
@@ -70,7 +71,11 @@ def scale_points(stored: Stored[ScaleVerdict]) -> list[Point]:
     for key, point in zip(experiment.question["settings"], verdict.points, strict=True):
         command = quoted_line(experiment.settings[key].command) if key in experiment.settings else line
         values = values_of(experiment, key, SCALE)
-        made.append(point_of(values, program_of(command), f"{command}, {point.count} {verdict.over}"))
+        made.append(
+            point_of(
+                values, program_of(command), f"{command}, {format_count(point.count, verdict.over.removesuffix('s'))}"
+            )
+        )
     return [one for one in made if one is not None]
 
 

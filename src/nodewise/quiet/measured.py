@@ -96,8 +96,12 @@ def _lost(spins: Sequence[Spin], loaded: Watched | None, others: Sequence[Findin
         stolen = sum(loaded.steal_s.get(s.processor, 0.0) for s in spins)
         if stolen:
             parts.append(("to the hypervisor, as far as it reports", stolen))
-    rest = max(0.0, lost - sum(t for _, t in parts))
-    parts.append(("to ticks, interrupts and what nobody reports", rest))
+    # each is counted by a clock of its own, so that together they may come to more than was lost
+    left = lost
+    for i, (what, time) in enumerate(parts):
+        parts[i] = (what, min(time, left))
+        left -= parts[i][1]
+    parts.append(("to ticks, interrupts and what nobody reports", left))
     evidence = (
         f"nodewise-spin on {len(spins)} processors: {sum(s.detours for s in spins) / total:.0f} interruptions a second on each, "
         f"the longest {format_seconds(max(s.longest_s for s in spins))}",

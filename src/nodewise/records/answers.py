@@ -34,12 +34,19 @@ if TYPE_CHECKING:
 
 QUESTION = "same_output"
 _WRONG = "wrong result"
+_ITS_CODE = "its exit code"
 _MOST_KNOWN = 1000
 
 
 def wrong(rule: SameOutput, differs: str) -> str:
     """The error of a run whose answer differs."""
+    if differs.startswith(_ITS_CODE):
+        return f"{_WRONG}: {differs}"
     return f"{_WRONG}: {rule.named} differs from the baseline's at {differs}"
+
+
+def _exit_code(sample: Sample) -> float:
+    return sample.usage.get("exit_code", 0.0)
 
 
 def is_wrong(sample: Sample) -> bool:
@@ -55,6 +62,7 @@ class AnswerJudge:
         self._key = reference_key
         self._text = reference
         self._digest = ""
+        self._exit_code = 0.0
         self._repeats = 0
         self._strays = False
         self._count = 0
@@ -124,7 +132,8 @@ class AnswerJudge:
         """Whether the reference repeats."""
         if setting.key != self._key or not sample.ok or not sample.answer:
             return
-        self._digest = self._digest or sample.answer
+        if not self._digest:
+            self._digest, self._exit_code = sample.answer, _exit_code(sample)
         self._repeats += 1
         self._strays |= sample.answer != self._digest
 
@@ -140,6 +149,8 @@ class AnswerJudge:
         return self._known[place]
 
     def _compare(self, setting: Setting, sample: Sample) -> Difference | None:
+        if (code := _exit_code(sample)) != self._exit_code:
+            return Difference(1, f"{_ITS_CODE} is {code:.0f}, the baseline's {self._exit_code:.0f}")
         if self._text is None or sample.answer_text is None:
             return Difference(1, "some place: they are too long to be compared but byte for byte")
         texts = self._text, sample.answer_text

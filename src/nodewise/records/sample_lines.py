@@ -50,7 +50,9 @@ class Neighbour:
     directory: str
 
     def __str__(self) -> str:
-        return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {visible(self.directory)}"
+        named = f"nodewise {self.kind} of {self.user} (process {self.pid})"
+        # what ended with an error has left nothing
+        return f"{named}, kept in {visible(self.directory)}" if Path(self.directory).is_dir() else named
 
 
 def ran_meanwhile(neighbours: Sequence[Neighbour]) -> list[str]:

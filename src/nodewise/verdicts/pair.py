@@ -23,6 +23,8 @@ from nodewise.statistics.verdict import Verdict, Word, format_factor, judge
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
 QUIET = disturbance(())
+#: Medians that give a ratio so many times another one are explained, however wide the interval.
+_FAR = 1.1
 #: What helps where the machine was busy.
 WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 
@@ -233,8 +235,8 @@ def values_of(experiment: Experiment, key: str, phase: str | None = None) -> lis
 def medians_explained(
     pair: PairVerdict, medians: Sequence[float], slack: float = 0.0, which: str = "the medians alone"
 ) -> str:
-    """A line about the medians, called `which`, where the ratio of the medians lies outside of the interval of the paired ratio by more than the share `slack`, or says
-    the opposite of it where it has none; empty where they agree.
+    """A line about the medians, called `which`, where the ratio of the medians lies outside of the interval of the paired ratio by more than the share `slack`, is more
+    than a tenth from a ratio that is decided, or says the opposite of it where it has no interval; empty where they agree.
     """
     if min(medians, default=0.0) <= 0:
         return ""
@@ -243,7 +245,9 @@ def medians_explained(
         if (plain - 1) * (pair.ratio - 1) >= 0 or max(abs(plain - 1), abs(pair.ratio - 1)) <= pair.within:
             return ""
     elif pair.low / (1 + slack) <= plain <= pair.high * (1 + slack):
-        return ""
+        far = max(plain / pair.ratio, pair.ratio / plain) > _FAR * (1 + slack)
+        if not far or pair.verdict not in (Word.FASTER, Word.SLOWER):
+            return ""
     return (
         f"{which} would give {format_factor(plain)}; the ratio is that of runs of the same block, so that what changed "
         "between blocks does not count"

@@ -12,6 +12,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
+from nodewise.cli.columns import terminal_columns
 from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, allow_option, json_option, machine_option, refuse_ignored, svg_option
 
@@ -86,7 +87,7 @@ def _print(machine: Machine) -> None:
     from nodewise.report.text.machine import machine_text
     from nodewise.runner.memory import huge_page_pools
 
-    print(machine_text(machine))
+    print(machine_text(machine, width=max(60, terminal_columns(100))))
     unknown = "unknown: this system does not show it"
     p, limits = machine.processor, machine.limits
     if machine.live:

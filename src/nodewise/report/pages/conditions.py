@@ -34,7 +34,7 @@ _COUNTS = {
     "cycles": ("cycles", lambda n: f"{n:.3g}"),
     "instructions": ("instructions", lambda n: f"{n:.3g}"),
     "steal_s": ("steal", format_seconds),
-    "pressure_cpu_s": ("waiting for a processor", format_seconds),
+    "waited_s": ("waiting for a processor", format_seconds),
     "throttled_s": ("throttled", format_seconds),
     "energy_j": ("energy of the machine", lambda n: f"{n:.4g} J"),
     "frequency_hz": ("clock", lambda n: f"{n / 1e9:.2f} GHz"),

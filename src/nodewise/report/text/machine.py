@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from nodewise.base.escaping import painted
 from nodewise.base.late import late
@@ -200,14 +201,18 @@ def _title(machine: Machine) -> str:
 
 
 def _caches(machine: Machine, cores: Sequence[Core]) -> str:
-    """Each level's caches of data, with how many processors share one."""
+    """Each level's caches of data, with how many hardware threads share one: `L1 32 KiB and L2 512 KiB each, L3 32 MiB per 2 …`."""
     mine = {p for c in cores for p in c.pus}
-    caches: dict[str, str] = {}
+    caches: dict[str, tuple[str, int]] = {}
     for cache in machine.caches:
         if cache.content != "instruction" and mine.issuperset(cache.pus):
-            sharing = "" if len(cache.pus) == 1 else f" per {len(cache.pus)} hardware threads"
-            caches.setdefault(f"L{cache.level}", f"L{cache.level} {format_bytes(cache.size_bytes)}{sharing}")
-    return ", ".join(caches[level] for level in sorted(caches))
+            size = format_bytes(cache.size_bytes)
+            caches.setdefault(f"L{cache.level}", (f"L{cache.level} {size}", len(cache.pus)))
+    listed = []
+    for sharing, group in groupby((caches[level] for level in sorted(caches)), key=lambda one: one[1]):
+        of = "for each hardware thread" if sharing == 1 else f"per {sharing} hardware threads"
+        listed.append(f"{' and '.join(name for name, _ in group)} {of}")
+    return ", ".join(listed)
 
 
 def _memory(machine: Machine, cores: Sequence[Core]) -> list[str]:

@@ -39,7 +39,8 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
             centre = shown(found)
             how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
             if verdict.verdict is Word.UNDECIDED and found is not None and base.median is not None:
-                gain = found / base.median if verdict.maximise else base.median / found
+                plain = found / base.median if verdict.maximise else base.median / found
+                gain = pair.ratio if (pair := verdict.comparison) is not None and pair.pairs else plain
                 how = "looked no better in these runs" if gain < 1 else how
                 if gain > _MUCH:
                     how = f"looked {format_factor(gain)} as fast in these runs, and is not shown to be"
