@@ -14,7 +14,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer
 from nodewise.records.inherited import inherited_facts
-from nodewise.records.sample_lines import Neighbour, Plan
+from nodewise.records.sample_lines import Neighbour, Plan, ran_meanwhile
 from nodewise.runner.isolation import Isolation
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -152,10 +152,10 @@ def _own_study(folder: Path) -> None:
         found = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", f"zqname{'abcdefghijkl'[at]}zq", found)
     verdict = json.loads(found)
     verdict |= {"kind": "study", "title": "zqtitlezq", "report_lines": ["zqlinezq"], "work": {"zqworkzq": 2.0}}
-    verdict |= {
-        "point": {"zqknobzq": "zqvaluezq"},
-        "conditions": [str(Neighbour(7, "zqotherzq", "run", "/dev/shm/zqxzq"))],
-    }
+    (folder.parent / "zqa b; zqczq").mkdir()
+    others = [Neighbour(n, "zqotherzq", "run", str(folder.parent / "zqa b; zqczq")) for n in range(5)]
+    met = [*ran_meanwhile(others), *ran_meanwhile(others[:1]), str(Neighbour(7, "zqotherzq", "run", "/dev/shm/zqxzq"))]
+    verdict |= {"point": {"zqknobzq": "zqvaluezq"}, "conditions": met}
     for row in verdict["rows"]:
         row |= {"metrics": {"zqmetriczq": 2.0}, "unit": "zqunitzq/s", "point": {"zqknobzq": "zqvaluezq"}}
     question = {**tune_question(), **_COMMON, "kind": "study", "study": verdict["study"], "readme": "# zqreadmezq"}

@@ -33,8 +33,10 @@ _SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev(?!/shm/)|etc|boo
 _IN_PATH = r"[^\s'\"`:,;()<>|&\[\]{}]"
 _PATH = re.compile(rf"(?<![\w/.:~])(?:~/|/(?!(?:{_SYSTEM})(?:/|\b))){_IN_PATH}+")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\"]+)")
-#: What is said of an experiment that ran at the same time.
-_NEIGHBOUR = re.compile(r"(nodewise \S+ of )\S+ \(process \d+\), kept in \S+")
+#: What ran meanwhile (`records.sample_lines.ran_meanwhile`): whose it is, and in which folder, up to the next one.
+_NEIGHBOUR = re.compile(
+    r"(nodewise \S+ of )\S+ \(process \d+\)(, kept in .*?(?=; nodewise \S+ of |; \d+ more$|$))?", re.MULTILINE
+)
 #: In the values of a parameter what looks like the name of a file.
 _FILE = re.compile(r".*/.*|[\w.-]*\.[A-Za-z]\w*", re.DOTALL)
 #: A number, a size or a level of optimising says nothing of who uses it.
@@ -164,7 +166,7 @@ class Anonymous:
         """A text without paths, host, user, the words of commands and names of the user's own."""
         if text in self._names:
             return self._names[text]
-        text = _NEIGHBOUR.sub(r"\1another user, kept in another folder", text)
+        text = _NEIGHBOUR.sub(lambda m: f"{m[1]}another user{', kept in another folder' if m[2] else ''}", text)
         own = {**self._metrics, **self._parameters, **self._values}
         for name in sorted((n for n in own if len(n) >= _SHORTEST), key=len, reverse=True):
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", own[name], text)
