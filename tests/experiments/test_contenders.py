@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
-from nodewise.experiments.contenders import make_contenders, parse_parameter, parse_values
+from nodewise.experiments.contenders import make_contenders, needs_shell, parse_parameter, parse_values
 from nodewise.tuning.custom import put_in
 
 
@@ -85,6 +85,22 @@ def test_a_shell_is_used_only_where_its_syntax_is(text: str, words: tuple[str, .
     assert (made.setting.command, made.shell) == (words, shell)
     (plain,) = make_contenders(["./a b"], {}, shell="bash -e")
     assert plain.setting.command == ("bash", "-e", "-c", "./a b")
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("sh -c 'sleep .01; exit 5'", False),
+        ('grep -c "a;b|c" f', False),
+        ("echo it\\'s 'a;b'", False),
+        ('echo "$HOME"', True),
+        ("echo 'a' ; b", True),
+        ("echo \"it's\" > 'x'", True),
+        ("echo \\; b", False),
+    ],
+)
+def test_what_stands_in_quotes_is_a_word(text: str, needed: bool) -> None:
+    assert needs_shell(text) == needed
 
 
 def test_what_cannot_be_split_is_refused() -> None:

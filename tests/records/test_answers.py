@@ -20,7 +20,7 @@ WRONG = "wrong result: output differs from the baseline's at line 1: 2.5 against
 
 
 class _Launcher:
-    """Says one answer after the other."""
+    """Says one answer after the other, each perhaps with an exit code: `1.5#3`."""
 
     def __init__(self, answers: Sequence[str | None]):
         self._answers = list(answers)
@@ -29,7 +29,9 @@ class _Launcher:
         answer = self._answers.pop(0)
         if answer is None:
             return Sample(1.0, 1.0, 0.0, error="exit code 1")
-        return Sample(1.0, 1.0, 0.0, answer=f"digest of {answer}", answer_text=answer)
+        text, _, code = answer.partition("#")
+        usage = {"exit_code": float(code)} if code else {}
+        return Sample(1.0, 1.0, 0.0, usage=usage, answer=f"digest of {text}", answer_text=text)
 
     def close(self) -> None:
         """Nothing is kept running."""
@@ -80,6 +82,21 @@ def test_the_automatic_rule_holds_while_the_baseline_repeats(
     reported = stored(tmp_path / "e")
     assert [i for i, e in enumerate(reported) if e == WRONG] == wrong
     assert all(reported[i] == seen[i] for i in range(len(runs)) if seen[i] != WRONG and i not in wrong)
+
+
+def test_an_exit_code_that_the_baseline_never_has_is_wrong_whatever_is_printed(tmp_path: Path) -> None:
+    runs = [("baseline", "1.5#3"), ("baseline", "1.5"), ("a", "1.5#5"), ("b", "2.5#3"), ("c", "1.5#3"), ("d", "1.5")]
+    seen = play(tmp_path / "e", runs)
+    # codes that come and go are no output that does
+    assert [e is not None for e in seen] == [False, False, True, True, False, False]
+    assert seen[2] == "wrong result: its exit code is 5, the baseline's 0 or 3" and seen[3] == WRONG
+    assert stored(tmp_path / "e") == seen
+    (said,) = [text for text in read_experiment(tmp_path / "e").remarks if "exit codes" in text]
+    assert said == "exit codes that were accepted: 3 in 1 of 2 good runs of baseline, 3 in 1 of 1 good run of c"
+    # an output that differs from run to run excuses no code
+    strays = play(tmp_path / "s", [("baseline", "1.5"), ("baseline", "2.5"), ("a", "1.5#5"), ("b", "7.5")])
+    assert [e is not None for e in strays] == [False, False, True, False]
+    assert stored(tmp_path / "s") == strays
 
 
 def test_whoever_measures_hears_of_it_as_soon_as_the_baseline_has_repeated(tmp_path: Path) -> None:

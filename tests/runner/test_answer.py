@@ -44,15 +44,6 @@ def test_the_digest_is_of_the_whole_however_it_is_written() -> None:
     assert run(*parts).answer == run(*whole).answer != run("true").answer
 
 
-def test_of_codes_that_are_accepted_another_one_is_another_answer() -> None:
-    with LocalLauncher(RunOptions(accepted=frozenset((5, 7)), same=SameOutput())) as launcher:
-        plain, five, seven, again = (
-            launcher.run(Setting(("sh", "-c", f"echo a; exit {code}"))) for code in (0, 5, 7, 5)
-        )
-    assert plain.ok and five.ok and len({plain.answer, five.answer, seven.answer}) == 3
-    assert five.answer == again.answer and five.answer_text == plain.answer_text
-
-
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_lines_of_the_sample_protocol_are_no_answer(end: str) -> None:
     plain = 'one\n\n{"node\n{"other": 1}\ntwo'

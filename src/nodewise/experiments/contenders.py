@@ -19,6 +19,8 @@ from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
 from nodewise.tuning.ranks import with_ranks
 
+#: What is only a word, whatever stands in it.
+_QUOTED = re.compile(r"""\\.|'[^']*'|"[^"$`\\]*\"""", re.DOTALL)
 #: What only a shell understands; quotes and backslashes are read as one would read them.
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\[#\n]|^\s*[A-Za-z_]\w*=")
 #: Words that a command may begin with and only a shell can carry out.
@@ -124,7 +126,7 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
 
 def needs_shell(text: str) -> bool:
     """Whether only a shell can carry out a command."""
-    return bool(_SHELL_SYNTAX.search(text)) or bool(_SHELL_WORDS.match(text))
+    return bool(_SHELL_SYNTAX.search(_QUOTED.sub("x", text))) or bool(_SHELL_WORDS.match(text))
 
 
 def _steps_of(texts: Sequence[str], which: int, count: int, option: str) -> str | None:

@@ -9,12 +9,14 @@ So the file says what was seen, and whoever reads it judges it by the same rule 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nodewise.base.errors import InputError
+from nodewise.base.units import format_count
 from nodewise.runner.same_output import (
     Difference,
     Kind,
@@ -36,6 +38,8 @@ QUESTION = "same_output"
 _WRONG = "wrong result"
 _ITS_CODE = "its exit code"
 _MOST_KNOWN = 1000
+#: Of so many settings the exit codes are named.
+_MOST_CODES = 4
 
 
 def wrong(rule: SameOutput, differs: str) -> str:
@@ -62,7 +66,7 @@ class AnswerJudge:
         self._key = reference_key
         self._text = reference
         self._digest = ""
-        self._exit_code = 0.0
+        self._exit_codes: set[float] = set()
         self._repeats = 0
         self._strays = False
         self._count = 0
@@ -124,7 +128,9 @@ class AnswerJudge:
         return dataclasses.replace(self._judged(sample), answer_text=None) if sample.answer else sample
 
     def _judged(self, sample: Sample) -> Sample:
-        if not (sample.ok and sample.differs and self.in_force):
+        # what is printed may differ from run to run, and codes not
+        in_force = self._repeats >= 2 if sample.differs.startswith(_ITS_CODE) else self.in_force
+        if not (sample.ok and sample.differs and in_force):
             return sample
         return dataclasses.replace(sample, error=wrong(self._rule, sample.differs))
 
@@ -132,12 +138,15 @@ class AnswerJudge:
         """Whether the reference repeats."""
         if setting.key != self._key or not sample.ok or not sample.answer:
             return
-        if not self._digest:
-            self._digest, self._exit_code = sample.answer, _exit_code(sample)
+        self._digest = self._digest or sample.answer
+        self._exit_codes.add(_exit_code(sample))
         self._repeats += 1
         self._strays |= sample.answer != self._digest
 
     def _difference(self, setting: Setting, sample: Sample) -> Difference | None:
+        if self._exit_codes and (code := _exit_code(sample)) not in self._exit_codes:
+            own = " or ".join(f"{one:.0f}" for one in sorted(self._exit_codes))
+            return Difference(1, f"{_ITS_CODE} is {code:.0f}, the baseline's {own}")
         if sample.answer == self._digest or (self._rule.kind is Kind.AUTO and self._strays):
             return None
         # most settings answer the same each time, and a long text takes a second to compare
@@ -149,8 +158,6 @@ class AnswerJudge:
         return self._known[place]
 
     def _compare(self, setting: Setting, sample: Sample) -> Difference | None:
-        if (code := _exit_code(sample)) != self._exit_code:
-            return Difference(1, f"{_ITS_CODE} is {code:.0f}, the baseline's {self._exit_code:.0f}")
         if self._text is None or sample.answer_text is None:
             return Difference(1, "some place: they are too long to be compared but byte for byte")
         texts = self._text, sample.answer_text
@@ -187,9 +194,11 @@ def judge_of(question: Mapping[str, Any], reference: str | None) -> AnswerJudge 
 def judge_records(experiment: Experiment) -> None:
     """Make errors of the records that are wrong, over all that were read."""
     asked = experiment.question.get(QUESTION)
-    if asked and in_force(experiment):
-        rule = same_output_from_json(asked)
-        for at, differs in experiment.records.differing():
+    if not asked or (outputs := in_force(experiment)) is None:
+        return
+    rule = same_output_from_json(asked)
+    for at, differs in list(experiment.records.differing()):
+        if outputs or differs.startswith(_ITS_CODE):
             experiment.records.fail(at, wrong(rule, differs))
 
 
@@ -221,3 +230,20 @@ def answer_notes(experiment: Experiment) -> list[str]:
             "off, --same-output REGEX compares a part of it, --tolerance 1e-6 allows more"
         ]
     return []
+
+
+def exit_code_notes(experiment: Experiment) -> list[str]:
+    """How many of the good runs of which setting ended with which exit code but 0, the warm-ups left out."""
+    records = experiment.records
+    if ("usage", "exit_code") not in records.named:
+        return []
+    good = records.ok & ~records.in_phase("warm-up")
+    codes, keys = np.nan_to_num(records.column("usage", "exit_code")[good]).astype(int), records.codes[good]
+    runs, ended = Counter(keys.tolist()), Counter(zip(keys.tolist(), codes.tolist(), strict=True))
+    found = [
+        f"{code} in {count} of {format_count(runs[key], 'good run')}" + f" of {records.keys[key]}" * (len(runs) > 1)
+        for (key, code), count in ended.most_common()
+        if code
+    ]
+    more = [f"and {len(found) - _MOST_CODES} more settings"] if len(found) > _MOST_CODES else []
+    return [f"exit codes that were accepted: {', '.join([*found[:_MOST_CODES], *more])}"] if found else []

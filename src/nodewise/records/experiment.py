@@ -12,7 +12,6 @@ import fcntl
 import json
 import os
 import shutil
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +27,7 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
-from nodewise.base.units import format_count
-from nodewise.records.answers import AnswerJudge, judge_of, judge_records
+from nodewise.records.answers import AnswerJudge, exit_code_notes, judge_of, judge_records
 from nodewise.records.columns import Record, Records
 from nodewise.records.kind_registry import check_references, kind_named
 from nodewise.records.neighbours import Running
@@ -123,19 +121,12 @@ class Experiment:
     @property
     def remarks(self) -> list[str]:
         """What is to be said with any verdict on it: what is damaged, which programs changed, what ran meanwhile, what was not read of reports."""
-        return [*self.damage, *self.changed, *ran_meanwhile(self.neighbours), *self._exit_codes, *self._unread_reports]
-
-    @cached_property
-    def _exit_codes(self) -> list[str]:
-        """How many of the good runs ended with which exit code but 0."""
-        records = self.records
-        if ("usage", "exit_code") not in records.named:
-            return []
-        codes = records.column("usage", "exit_code")[records.ok]
-        counted = Counter(codes[~np.isnan(codes)].astype(int).tolist())
         return [
-            f"{count} of {format_count(len(codes), 'good run')} ended with exit code {code}, which was accepted"
-            for code, count in counted.most_common()
+            *self.damage,
+            *self.changed,
+            *ran_meanwhile(self.neighbours),
+            *exit_code_notes(self),
+            *self._unread_reports,
         ]
 
     @cached_property

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +71,6 @@ class AnswerReader:
         """The answer of a run that ended well, from the runner's reply. Never raises."""
         if self._rule.kind is Kind.OFF:
             return NO_ANSWER
-        answer, code = self._of_output(reply), reply["exit_code"]
-        # of several codes that are accepted another one is another answer
-        return replace(answer, digest=_digest(f"{answer.digest} {code}")) if code and answer.digest else answer
-
-    def _of_output(self, reply: Mapping[str, Any]) -> Answer:
         if self._rule.kind is Kind.FILE:
             return self._written(float(reply["started_at"]))
         if self._digest != reply["answer"]["digest"]:
