@@ -112,3 +112,14 @@ def test_outside_of_a_repository_it_says_so(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     done = nodewise_here("compare", "--git", "a", "b", "./bench")
     assert done.returncode == 2 and "is in no git repository" in " ".join(done.stderr.split())
+
+
+def test_in_history_the_working_directorys_commit_is_the_program_and_another_has_its_name(
+    nodewise: Command, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODEWISE_HISTORY", str(tmp_path / "h.sqlite"))
+    asked = ("compare", "--git", "old", "HEAD", "--build", BUILD, "-r", "6", "--accept-disturbed")
+    assert nodewise(*asked, "--out", str(tmp_path / "kept"), "--", "./bench").returncode == 0
+    found = json.loads(nodewise("history", "bench", "--json").stdout)
+    old = git(repository, "rev-parse", "old")[:12]
+    assert sorted(trend["name"] for trend in found["trends"]) == ["./bench", f"./bench (commit {old})"]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.records.commit import commit_of
+from nodewise.api.refs import Checkout
+from nodewise.records.commit import commit_of, of_checkout
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git")
 
@@ -86,3 +87,14 @@ def test_a_folder_above_that_may_not_be_looked_into_is_no_fault(
 
     monkeypatch.setattr(Path, "exists", refused)
     assert commit_of(tmp_path) is None
+
+
+@pytest.mark.parametrize("inside", ["", "part", "my part"])
+@pytest.mark.parametrize("cache", ["/home/me/.cache/nodewise", "/my cache"])
+@pytest.mark.parametrize("text", ["./bench 3", "sh -c 'a; b'", "./a | ./b", "cd x && ./c"])
+def test_a_command_in_a_checkout_is_read_back(cache: str, inside: str, text: str) -> None:
+    folder = Path(cache) / "refs" / "0123456789ab" / "c0ffee123456-89abcdef" / "tree" / inside
+    assert of_checkout(Checkout("HEAD", "c0ffee123456" + "0" * 28, folder).command(text)) == (text, "c0ffee123456")
+    assert of_checkout(text) == (text, "")
+    other = f"env --chdir=/x/tree {text}"
+    assert of_checkout(other) == (other, "")

@@ -38,7 +38,7 @@ class Checkout:
     folder: Path
 
     def command(self, text: str) -> str:
-        """A command, as for a shell, in that directory."""
+        """A command, as for a shell, in that directory; `records.commit.of_checkout` reads it back."""
         into = quoted(str(self.folder))
         return f"cd {into} && {{ {text}\n}}" if needs_shell(text) else f"env --chdir={into} {text}"
 

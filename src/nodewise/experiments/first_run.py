@@ -40,8 +40,7 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
         raise failed(
             "the program does not run as it is",
             sample,
-            "it must succeed before it can be tuned"
-            + (f"; {accept}" if (accept := accepting(str(sample.error))) else "")
+            or_accepting("it must succeed before it can be tuned", str(sample.error))
             + ("" if has_input else "; it has no terminal, and input only by --input FILE"),
         )
     if sample.seconds <= 0:
@@ -52,6 +51,11 @@ def failed(text: str, sample: Sample, hint: str | None) -> ProgramError:
     """What is raised of a command that failed, with what it printed."""
     printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
     return ProgramError(f"{text}: {sample.error}{printed}", hint)
+
+
+def or_accepting(hint: str, error: str) -> str:
+    """A hint, and what helps a program that ends well with another exit code."""
+    return f"{hint}; {accept}" if (accept := accepting(error)) else hint
 
 
 def accepting(error: str) -> str | None:

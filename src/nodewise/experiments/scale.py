@@ -14,6 +14,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
+from nodewise.experiments.first_run import or_accepting
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -210,7 +211,10 @@ class Scaler:
         count = self._question.counts[0]
         return ProgramError(
             f"the program does not run with {self._question.over}={count}: {why}",
-            "it must succeed before it can be scaled; a larger --budget or --timeout where it was stopped",
+            or_accepting(
+                "it must succeed before it can be scaled; a larger --budget or --timeout where it was stopped",
+                why.partition(";")[0],
+            ),
         )
 
     def _limit_s(self) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nodewise.base.units import format_count
 from nodewise.history.entry import TUNED, Point, point_of
+from nodewise.records.commit import of_checkout
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import COMPARE, CompareVerdict
@@ -47,12 +48,16 @@ def tune_points(stored: Stored[TuneVerdict]) -> list[Point]:
 
 
 def comparison_points(stored: Stored[Comparison]) -> list[Point]:
-    """Each command that was run, also by itself or to confirm a promise."""
-    verdict, experiment = comparison_of(stored), stored.experiment
+    """Each command that was run, also by itself or to confirm a promise. One in a commit that was checked out for it is of the program where
+    that is the working directory's commit, and else has the commit in its name."""
+    verdict, experiment, here = comparison_of(stored), stored.experiment, stored.question.commit
     made = []
     for row in verdict.contenders:
         values = values_of(experiment, row.key, COMPARE)
-        made.append(_point(values, row.command or row.name, verdict, failed=row.failed))
+        line, commit = of_checkout(row.command or row.name)
+        if commit and (here is None or not here.hash.startswith(commit)):
+            line = f"{line} (commit {commit})"
+        made.append(_point(values, line, verdict, failed=row.failed))
     return [one for one in made if one is not None]
 
 

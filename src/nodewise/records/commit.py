@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,12 @@ from pathlib import Path
 _LIMIT_S = 3.0
 #: Nothing is written to the repository, and no program that its configuration names is started.
 _GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+#: A command as `api.refs.Checkout` starts it in the folder of a commit that was checked out for it.
+_IN_CHECKOUT = re.compile(
+    r"(?:env --chdir=|cd )(?:'[^']*|\S*)/refs/[0-9a-f]{12}/(?P<commit>[0-9a-f]{12})-[0-9a-f]{8}/tree(?:/[^']*'|/\S*|'?)"
+    r"(?: && \{ (?P<shell>.*)\n\}| (?P<plain>.*))",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,13 @@ class Commit:
     changed: bool | None
     branch: str
     repository: str
+
+
+def of_checkout(command: str) -> tuple[str, str]:
+    """A command without the folder of `compare --git` that it runs in, and the beginning of that one's commit; of any other the command and
+    nothing."""
+    found = _IN_CHECKOUT.fullmatch(command)
+    return (found["shell"] or found["plain"] or "", found["commit"]) if found else (command, "")
 
 
 def commit_of(folder: Path) -> Commit | None:

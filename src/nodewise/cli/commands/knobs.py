@@ -148,6 +148,7 @@ def _loaded(
 ) -> tuple[Loaded, dict[str, float] | None]:
     """What the command loads, and what its run used. Raises ProgramError where its run fails."""
     from nodewise.base.errors import ProgramError
+    from nodewise.experiments.first_run import or_accepting
     from nodewise.runner.loaded import needs_of, run_watched
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting
@@ -160,7 +161,8 @@ def _loaded(
         sample, loaded = run_watched(launcher, Setting(command=words), environment, marks)
     if sample.error:
         shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-        raise ProgramError(f"the program does not run as it is: {sample.error}{shown}", "try --no-run")
+        hint = or_accepting("--no-run goes by the command's file alone", str(sample.error))
+        raise ProgramError(f"the program does not run as it is: {sample.error}{shown}", hint)
     return loaded, dict(sample.usage)
 
 
