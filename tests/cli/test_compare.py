@@ -105,6 +105,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true true --export-json - --export-csv -", ("standard output",)),
         ("true true --export-json - --json", ("standard output",)),
         ("true true --baseline nowhere", ("nowhere",)),
+        ("true --baseline nowhere --same-output", ("would do nothing", "--expect")),
         ("true true --fail-if-slower much", ("--fail-if-slower", "much")),
         ("true true --within 0", ("--within",)),
         ("true true --metric a=(", ("--metric a",)),

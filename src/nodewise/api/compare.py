@@ -97,6 +97,15 @@ def prepare_compare(
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
+    if (
+        baseline is not None
+        and len(contenders) * max(1, len(run.isolation)) < 2
+        and run.options.same.kind is not Kind.OFF
+    ):
+        raise InputError(
+            "--same-output would do nothing: outputs are compared among the commands, and not with those of the --baseline",
+            "check what the command prints with --expect REGEX",
+        )
     if any_machine and baseline is None:
         raise InputError("--any-machine would do nothing", "it is for the comparison with a --baseline")
     for one in run.isolation:
