@@ -149,6 +149,15 @@ def test_a_number_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:
         judge_scale(scaled(tmp_path / "y", change=lambda n, b: {"error": "exit code 3"}))
 
 
+def test_a_number_with_which_another_exit_code_comes_is_wrong(tmp_path: Path) -> None:
+    found = judge_scale(
+        scaled(tmp_path / "x", change=lambda n, _: {"usage": {"exit_code": 3.0 if n == 2 else 10.0}}), "runs"
+    )
+    errors = {point.count: point.error for point in found.points if point.error}
+    assert errors == {2: "wrong result: its exit code is 3, with threads=1 10"}
+    assert found.points[1].speedup is None and found.points[2].speedup is not None
+
+
 def test_what_noise_may_be_is_said_so(tmp_path: Path) -> None:
     found = judge_scale(scaled(tmp_path / "x", lambda n: 10.0, counts=(1, 2)))
     assert found.headline.endswith("which may be noise")

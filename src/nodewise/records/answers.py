@@ -49,8 +49,8 @@ def wrong(rule: SameOutput, differs: str) -> str:
     return f"{_WRONG}: {rule.named} differs from the baseline's at {differs}"
 
 
-def _exit_code(sample: Sample) -> float:
-    return sample.usage.get("exit_code", 0.0)
+def _exit_code(sample: Sample) -> int:
+    return int(sample.usage.get("exit_code", 0))
 
 
 def is_wrong(sample: Sample) -> bool:
@@ -66,7 +66,7 @@ class AnswerJudge:
         self._key = reference_key
         self._text = reference
         self._digest = ""
-        self._exit_codes: set[float] = set()
+        self._exit_codes: set[int] = set()
         self._repeats = 0
         self._strays = False
         self._count = 0
@@ -145,8 +145,7 @@ class AnswerJudge:
 
     def _difference(self, setting: Setting, sample: Sample) -> Difference | None:
         if self._exit_codes and (code := _exit_code(sample)) not in self._exit_codes:
-            own = " or ".join(f"{one:.0f}" for one in sorted(self._exit_codes))
-            return Difference(1, f"{_ITS_CODE} is {code:.0f}, the baseline's {own}")
+            return Difference(1, f"{_ITS_CODE} is {code}, the baseline's {code_words(self._exit_codes)}")
         if sample.answer == self._digest or (self._rule.kind is Kind.AUTO and self._strays):
             return None
         # most settings answer the same each time, and a long text takes a second to compare
@@ -230,6 +229,21 @@ def answer_notes(experiment: Experiment) -> list[str]:
             "off, --same-output REGEX compares a part of it, --tolerance 1e-6 allows more"
         ]
     return []
+
+
+def exit_codes_of(experiment: Experiment, key: str, phase: str) -> set[int]:
+    """With which codes a setting's good runs of a phase ended."""
+    records = experiment.records
+    at = records.of(key, phase)
+    at = at[records.ok[at]]
+    if ("usage", "exit_code") not in records.named:
+        return {0} if at.size else set()
+    return set(np.nan_to_num(records.column("usage", "exit_code")[at]).astype(int).tolist())
+
+
+def code_words(codes: set[int]) -> str:
+    """`0 or 3`."""
+    return " or ".join(map(str, sorted(codes)))
 
 
 def exit_code_notes(experiment: Experiment) -> list[str]:

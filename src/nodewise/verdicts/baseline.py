@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.records.answers import code_words, exit_codes_of
 from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import kind_named
 from nodewise.runner.objective import Objective
@@ -180,16 +179,6 @@ def _deciding(experiment: Experiment, key: str, accept_disturbed: bool) -> tuple
     return (every, met.reason) if mostly(len(every) - len(quiet), len(every)) else (quiet, "")
 
 
-def _exit_codes(experiment: Experiment, key: str) -> str:
-    """With which codes a contender's good runs ended: `0`, `0 or 3`."""
-    records = experiment.records
-    at = records.of(key, phase_of(experiment))
-    if ("usage", "exit_code") not in records.named:
-        return "0"
-    codes = np.nan_to_num(records.column("usage", "exit_code")[at[records.ok[at]]])
-    return " or ".join(f"{code:.0f}" for code in np.unique(codes))
-
-
 def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool, looks: OpenLooks) -> BaselinePair:
     command = next((c.text for c in question_of(then).contenders if c.name == old), old)
     if not comparable:
@@ -202,8 +191,8 @@ def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: boo
         guess = median(costs_then) / median(costs_now)
         return BaselinePair(key, old, command, True, Word.UNDECIDED, guess, None, None, sentence)
     verdict = judge_unpaired(costs_then, costs_now, looks, question_of(now).within, final=True)
-    ratio, codes_now, codes_then = verdict.ratio, _exit_codes(now, key), _exit_codes(then, old)
-    ended = "" if codes_now == codes_then else f"; exit code {codes_now} now, {codes_then} then"
+    ratio, codes = verdict.ratio, [exit_codes_of(one, k, phase_of(one)) for one, k in ((now, key), (then, old))]
+    ended = "" if codes[0] == codes[1] else f"; exit code {code_words(codes[0])} now, {code_words(codes[1])} then"
     return BaselinePair(
         key,
         old,

@@ -15,6 +15,7 @@ import numpy as np
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.answers import code_words, exit_codes_of
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.disturbance import mostly, repeat_worthy
@@ -139,6 +140,10 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     good = [i for i in range(len(keys)) if not np.isnan(table[:, i]).all()]
     if not good:
         raise InputError(f"{experiment.path} holds no good run of any count", "go on with --resume")
+    for i, code in _other_codes(experiment, [keys[i] for i in good]).items():
+        # of several codes that are accepted another one is another answer
+        errors[keys[good[i]]], table[:, good[i]] = code, math.nan
+    good = [i for i in good if not np.isnan(table[:, i]).all()]
     base = good[0]
     points = tuple(_point(counts, table, i, base, weak, busy, errors.get(keys[i])) for i in range(len(counts)))
     fits, no_law, measure = _fits([counts[i] for i in good], table[:, good], weak, over, busy)
@@ -203,6 +208,16 @@ def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tup
     if mostly(len(spoiled), len(rows)):
         return every, 0, f"the machine was busy: {share} were disturbed", []
     return np.array(quiet), len(spoiled), "", []
+
+
+def _other_codes(experiment: Experiment, keys: Sequence[str]) -> dict[int, str]:
+    """Which of the settings end with codes that the first one never has, by their place, in words."""
+    codes = [exit_codes_of(experiment, key, SCALE) for key in keys]
+    return {
+        i: f"wrong result: its exit code is {code_words(own - codes[0])}, with {keys[0]} {code_words(codes[0])}"
+        for i, own in enumerate(codes)
+        if own - codes[0]
+    }
 
 
 def _point(
