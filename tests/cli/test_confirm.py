@@ -219,7 +219,7 @@ def test_a_program_that_fails_by_chance_is_repeated_as_it_was_tuned(tmp_path: Pa
         '[ $((n % 6)) != 4 ] || { echo lost; exit 3; }\n[ "$FAST" = yes ] || sleep 0.05\n'
     )
     program.chmod(0o755)
-    words = ("--env-axis", "FAST=no,yes", "--axes", "FAST", "--accept-disturbed", "--max-runs", "40", "--out", "then")
+    words = ("--env-axis", "FAST=no,yes", "--axes", "FAST", "--accept-disturbed", "--max-runs", "70", "--out", "then")
     assert nodewise("tune", *words, "--", "./flaky.sh").returncode == 0
     done = nodewise("confirm", "--accept-disturbed", "--max-runs", "40", "--out", "again", "then")
     assert done.returncode == 0 and "verdict   holds" in done.stdout, done.stdout
