@@ -216,10 +216,10 @@ def test_a_program_that_fails_by_chance_is_repeated_as_it_was_tuned(tmp_path: Pa
     program = tmp_path / "flaky.sh"
     program.write_text(
         "#!/bin/sh\nn=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count\n"
-        '[ $((n % 6)) != 4 ] || { echo lost; exit 3; }\n[ "$FAST" = yes ] || sleep 0.05\n'
+        '[ $((n % 6)) != 4 ] || { echo lost; exit 3; }\n[ "$FAST" = yes ] && exec sleep 0.03 || sleep 0.09\n'
     )
     program.chmod(0o755)
-    words = ("--env-axis", "FAST=no,yes", "--axes", "FAST", "--accept-disturbed", "--max-runs", "70", "--out", "then")
+    words = ("--env-axis", "FAST=no,yes", "--axes", "FAST", "--accept-disturbed", "--max-runs", "40", "--out", "then")
     assert nodewise("tune", *words, "--", "./flaky.sh").returncode == 0
     done = nodewise("confirm", "--accept-disturbed", "--max-runs", "40", "--out", "again", "then")
     assert done.returncode == 0 and "verdict   holds" in done.stdout, done.stdout
