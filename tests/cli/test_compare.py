@@ -371,3 +371,15 @@ def test_a_command_that_does_not_run_is_an_error_in_junit(nodewise: Command, tmp
     assert (suite.get("tests"), suite.get("errors"), suite.get("skipped")) == ("2", "1", "1")
     (case,) = (case for case in suite if case.find("error") is not None)
     assert case.get("name") == "bad"
+
+
+def test_beside_a_baseline_another_exit_code_is_named(nodewise: Command, tmp_path: Path) -> None:
+    program = tmp_path / "app"
+    for code in (0, 4):
+        program.write_text(f"#!/bin/sh\nexit {code}\n")
+        program.chmod(0o755)
+        words = ("--baseline", "then") if code else ("--out", "then")
+        kind = "compare" if code else "run"
+        done = nodewise(kind, "--accept-disturbed", "-i", "-r", "8", *words, *(() if code else ("--",)), str(program))
+        assert done.returncode == 0, done.stderr
+    assert "exit code 4 now, 0 then" in done.stdout
