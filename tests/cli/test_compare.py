@@ -383,3 +383,17 @@ def test_beside_a_baseline_another_exit_code_is_named(nodewise: Command, tmp_pat
         done = nodewise(kind, "--accept-disturbed", "-i", "-r", "8", *words, *(() if code else ("--",)), str(program))
         assert done.returncode == 0, done.stderr
     assert "exit code 4 now, 0 then" in done.stdout
+
+
+def test_a_page_shows_how_long_the_program_waited_and_not_the_machine(nodewise: Command, tmp_path: Path) -> None:
+    assert nodewise("run", "--accept-disturbed", "-r", "3", "--out", "x", "--", "sleep", "0.01").returncode == 0
+    lines = (tmp_path / "x" / "samples.jsonl").read_text().splitlines()
+    changed = [json.loads(line) for line in lines]
+    for one in changed:
+        if "conditions" in one:
+            one["conditions"]["pressure_cpu_s"] = 77.0
+    (tmp_path / "x" / "samples.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in changed))
+    done = nodewise("report", "x", "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "waiting for a processor" in page and "77 s" not in page
