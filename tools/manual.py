@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Manual pages and shell completions, made from the commands: packaging/share, which the wheel installs below share/.
+"""Manual pages and shell completions, made from the commands: packaging/share, which the wheel installs below share/;
+and the list of commands that `nodewise --help` shows without loading them.
 
 .venv/bin/python tools/manual.py          writes them again
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from click.shell_completion import FishComplete, ZshComplete
 
 from nodewise import __version__
 from nodewise.cli.help import examples, grouped
-from nodewise.cli.main import SECTIONS, nodewise_command
+from nodewise.cli.main import INDEX, SECTIONS, nodewise_command
 
 SHARE = Path(__file__).parents[1] / "packaging" / "share"
 #: Click asks bash for its version before it prints this, and a file is made for all machines.
@@ -61,6 +63,15 @@ def completions() -> dict[str, str]:
 def files() -> dict[str, str]:
     """All of them, by the file's name below share/."""
     return {**{f"man/man1/{name}": text for name, text in pages().items()}, **completions()}
+
+
+def index() -> str:
+    """The headings and short helps of the commands, as `nodewise --help` reads them."""
+    context = click.Context(nodewise_command, info_name="nodewise")
+    rows = (
+        f"{json.dumps(name)}: {json.dumps(nodewise_command.summary(context, name))}" for name, _ in _commands(context)
+    )
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def _commands(context: click.Context) -> Iterator[tuple[str, click.Command]]:
@@ -148,6 +159,7 @@ def write() -> None:
         path = SHARE / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    INDEX.write_text(index())
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is taken for a secret, and what is not."""
 
-import pytest
+from unittest.mock import patch
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodewise.base import secrets
 from nodewise.base.secret_names import is_secret, variable_name
 from nodewise.base.secrets import parts_of_text, parts_of_words
 
@@ -193,6 +198,21 @@ def test_a_long_text_takes_no_time() -> None:
         "set -x -g ",
     ):
         assert parts_of_text(text * 400) is not None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"ab1.-_@\"' ?&;#:=/(<>", "xoxb-", "sk-", "hvs.", "SG.", "key", "pwd", "sig", "auth", "proxy", "me"]
+        )
+    )
+)
+def test_what_short_words_hold_is_all_that_the_patterns_find(pieces: list[str]) -> None:
+    text = "".join(pieces)[:30]
+    with patch.object(secrets, "_SHORTEST_TOKEN", 0):
+        looked_at = list(secrets._inside(text))
+    assert list(secrets._inside(text)) == looked_at
+    assert secrets.parts_of_text("xoxb-0123456789")
 
 
 def test_names_of_variables() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.cli.main import INDEX
 from tools import manual
 
 
@@ -18,6 +19,17 @@ def test_files_are_those_that_the_commands_make() -> None:
     assert sorted(kept) == sorted(made)
     stale = [name for name, text in made.items() if kept[name] != text]
     assert not stale, "run .venv/bin/python tools/manual.py"
+    assert INDEX.read_text() == manual.index(), "run .venv/bin/python tools/manual.py"
+
+
+def test_the_help_lists_the_commands_without_loading_one() -> None:
+    program = """import sys
+from nodewise.cli.main import main
+main(["--help"])
+print(*(name for name in sys.modules if name.startswith("nodewise.cli.commands.")), file=sys.stderr)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Say which of several commands is faster." in done.stdout
+    assert not done.stderr.strip()
 
 
 def test_every_command_has_a_page_with_its_options() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from functools import lru_cache
@@ -27,26 +28,27 @@ def _may_be_named(group: str) -> bool:
     """Whether a package has that group among its entry points, or may have, since its files are not plain ones."""
     if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
         return True
-    folders = [Path(entry) for entry in dict.fromkeys(sys.path)]
     # a file on the path is an archive
-    return any(folder.is_file() or f"[{group}]" in _named_in(folder, _changed(folder)) for folder in folders)
+    folders = dict.fromkeys(sys.path)
+    return any(Path(folder).is_file() or f"[{group}]" in _named_in(folder, _changed(folder)) for folder in folders)
 
 
-def _changed(folder: Path) -> int:
+def _changed(folder: str) -> int:
     try:
-        return folder.stat().st_mtime_ns
+        return Path(folder).stat().st_mtime_ns
     except OSError:
         return 0
 
 
+# each command asks, of folders with hundreds of files: paths as objects would take most of the time
 @lru_cache
-def _named_in(folder: Path, changed: int) -> str:
+def _named_in(folder: str, changed: int) -> str:
     """What the packages in a folder say of their entry points, read again where it has changed."""
     del changed
     texts = []
-    with suppress(OSError):
-        for path in folder.iterdir():
-            if path.suffix in (".dist-info", ".egg-info") or path.name == "EGG-INFO":
+    with suppress(OSError), os.scandir(folder or ".") as entries:
+        for entry in entries:
+            if entry.name.endswith((".dist-info", ".egg-info")) or entry.name == "EGG-INFO":
                 with suppress(OSError):
-                    texts.append((path / "entry_points.txt").read_text(encoding="utf-8", errors="replace"))
+                    texts.append(Path(entry, "entry_points.txt").read_text(encoding="utf-8", errors="replace"))
     return "\n".join(texts)

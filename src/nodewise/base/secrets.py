@@ -77,6 +77,9 @@ _SET_BY_CALL = late(
     r"(?i:putenv|setenv|setdefault|setproperty|setattr)\((?:[^\W\d][\w.]*,[ \t]*)?\\{0,3}[\"']([A-Za-z_][\w.-]*)"
     r"\\{0,3}[\"'][ \t]*,[ \t]*\\{0,3}[\"']([^\"'\\\n]+)"
 )
+#: A text without one of these signs, and shorter than any token, holds nothing that shows by what stands around it.
+_SIGNS = late(r"[:=/(<]")
+_SHORTEST_TOKEN = 15
 _VALUE = late(r"[^\s,;&'\"(){}|<>]+")
 _ELEMENT = late(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
 #: Where to connect to, in a line of keys and values with `;` between them: a value may hold blanks, and PWD is a password.
@@ -158,7 +161,7 @@ def _of_words(words: Sequence[str], active: Sequence[Sequence[bool]], *, lines: 
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
         before = words[i - 1] if i else ""
-        if (header := _HEADER_WORD.fullmatch(word)) is not None:
+        if ":" in word and (header := _HEADER_WORD.fullmatch(word)) is not None:
             found[i] += _of_header(header, literals[i])
         elif (whole := _assigned(word, literal=literals[i])) is not None:
             if not _is_line(word, before, lines):
@@ -266,6 +269,8 @@ def _of_shell_words(text: str, active: Sequence[bool] | None) -> list[Part]:
 
 def _inside(text: str, literal: bool = False) -> Iterator[Part]:
     """Secrets that show by what stands around them, or by themselves; what is `literal` no shell reads."""
+    if len(text) < _SHORTEST_TOKEN and not _SIGNS.search(text):
+        return
     for pattern in (_URL, _DRIVER, _PROXY):
         for found in pattern.finditer(text):
             group = found.lastindex or 0

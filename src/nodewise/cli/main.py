@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -13,6 +14,7 @@ import signal
 import sys
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 #: What commands stand under in the help, in this order.
 SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Others")
+#: What `--help` shows of the commands.
+INDEX = Path(__file__).with_name("index.json")
 _LONGEST_SHOWN = 120
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _OF_THE_SYSTEM = {
@@ -135,14 +139,20 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that each has, in the order of work."""
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in SECTIONS}
+        index = _index()
         for name in self.list_commands(ctx):
-            if (command := self.get_command(ctx, name)) is not None:
-                rows[_section(name)].append((name, command.get_short_help_str(100)))
+            section, told = index.get(name) or self.summary(ctx, name)
+            rows[section].append((name, told))
         width = max(len(name) for several in rows.values() for name, _ in several)
         for heading, several in rows.items():
             if several:
                 with formatter.section(heading):
                     formatter.write_dl([(name.ljust(width), said) for name, said in several])
+
+    def summary(self, ctx: click.Context, name: str) -> tuple[str, str]:
+        """The heading of a command and its help in a few words, by the command itself."""
+        command = self.get_command(ctx, name)
+        return _section(name), "" if command is None else command.get_short_help_str(100)
 
     def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
@@ -158,6 +168,12 @@ def _section(name: str) -> str:
     if name not in _own_commands():
         return SECTIONS[-1]
     return str(importlib.import_module(f"nodewise.cli.commands.{name}").SECTION)
+
+
+def _index() -> dict[str, tuple[str, str]]:
+    """Heading and short help of the commands in the file that `tools/manual.py` writes: to load them all takes longer than the rest of `--help`."""
+    index: dict[str, tuple[str, str]] = json.loads(INDEX.read_text())
+    return index
 
 
 @cache

@@ -160,7 +160,9 @@ def _wrapped(text: str, width: int, indent: int = 0) -> list[str]:
     from textwrap import wrap
 
     lead = text[: len(text) - len(text.lstrip())]
-    return wrap(text.strip(), width, initial_indent=lead, subsequent_indent=" " * (indent or len(lead))) or [""]
+    further = " " * (indent or len(lead))
+    # a command is shown in it, whose options begin by hyphens
+    return wrap(text.strip(), width, initial_indent=lead, subsequent_indent=further, break_on_hyphens=False) or [""]
 
 
 def _aligned(
