@@ -40,7 +40,7 @@ print(running.wait(0.1).judged()[0].kind)
 @pytest.mark.parametrize(
     ("kinds", "cases"),
     [
-        *(("inputs", 12), ("stores,children", 1), ("kills,signals,disks", 1)),
+        *(("inputs", 12), ("kills,signals,disks", 1)),
         *(
             pytest.param(k, n, marks=pytest.mark.long)
             for k, n in [("inputs", 400), ("stores,children,kills,signals,disks", 8)]

@@ -39,13 +39,17 @@ def test_what_fails_among_others_and_passes_alone_is_named_and_does_not_decide(t
     assert "alone: test_some.py::test_race_1 test_some.py::test_race_2: a fault of the test or a race" in said
 
 
+@pytest.mark.long
 def test_what_fails_alone_too_decides(tmp_path: Path) -> None:
     code, _, said = _run(tmp_path, "-k", "race_1 or wrong or well")
     assert code == 1
     assert "alone: test_some.py::test_race_1: a fault" in said
 
 
-@pytest.mark.parametrize("words", [["-k", "race"], ["-x"]], ids=["many", "not all were run"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(["-k", "race"], id="many"), pytest.param(["-x"], id="not all were run", marks=pytest.mark.long)],
+)
 def test_many_failures_and_a_suite_that_was_cut_short_are_what_they_are(tmp_path: Path, words: list[str]) -> None:
     code, printed, said = _run(tmp_path, *words)
     assert code in (1, 2) and "failed" in printed

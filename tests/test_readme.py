@@ -99,6 +99,9 @@ SOONER = {
     "study is --class A ": "study is --class S --budget 30s --blocks 6 ",
 }
 
+#: What takes long however it is asked.
+LONG = ("--roofline", "nodewise governors --quick")
+
 
 def _sooner(command: str) -> str:
     for written, shorter in SOONER.items():
@@ -106,15 +109,15 @@ def _sooner(command: str) -> str:
     return command
 
 
-# a roofline runs all studies
-@pytest.mark.parametrize("command", [c for c in COMMANDS if not c.endswith("--roofline")])
+# a roofline runs all studies, and governors are compared workload by workload
+@pytest.mark.parametrize("command", [c for c in COMMANDS if not c.endswith(LONG)])
 def test_a_command_of_the_readme_works(command: str, folder: Path) -> None:
     """In a process that has loaded nodewise; a start of its own is for the long tests."""
     _works(folder, _sooner(command), _started)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [c for c in COMMANDS if _sooner(c) != c or c.endswith("--roofline")])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if _sooner(c) != c or c.endswith(LONG)])
 def test_a_command_of_the_readme_works_as_written(command: str, folder: Path) -> None:
     _works(folder, command, _run)
 

@@ -123,11 +123,11 @@ def _script(tmp_path: Path, text: str, *words: str) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
 
 
-def test_functions_of_a_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [("script.py",), pytest.param(("-m", "script"), marks=pytest.mark.long)])
+def test_functions_of_a_script(tmp_path: Path, words: tuple[str, ...]) -> None:
     text = SCRIPT.format(guard="").replace("\n    verdict", '\nif __name__ == "__main__":\n    verdict')
-    for words in (("script.py",), ("-m", "script")):
-        done = _script(tmp_path, text, *words)
-        assert done.stdout == "one() two()" and not done.stderr, done.stderr
+    done = _script(tmp_path, text, *words)
+    assert done.stdout == "one() two()" and not done.stderr, done.stderr
 
 
 def test_a_script_without_a_guard_does_not_start_itself_for_ever(tmp_path: Path) -> None:

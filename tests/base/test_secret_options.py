@@ -373,8 +373,8 @@ def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str
 
 
 def test_a_long_command_takes_no_time() -> None:
-    assert list(secrets_by_program(["./app", *(["-x", "y"] * 50_000)])) == []
-    assert len(list(secrets_by_program(["echo", "s3cr", "|", "sudo", "-S", "x", ";"] * 10_000))) == 10_000
+    assert list(secrets_by_program(["./app", *(["-x", "y"] * 10_000)])) == []
+    assert len(list(secrets_by_program(["echo", "s3cr", "|", "sudo", "-S", "x", ";"] * 3_000))) == 3_000
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def stand_in() -> Any:
     )
 
 
+@pytest.mark.long
 def test_without_it_a_line_says_how_to_install_it_and_the_table_is_ours(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,7 @@ def test_run_measures_a_command(nodewise: Command) -> None:
     assert "time " in words and "memory" in words and "counters" in words
 
 
+@pytest.mark.long
 def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Path) -> None:
     done = nodewise("study", "is", "--class", "S", "--threads", "2", "--quick", "--json")
     assert "--quick" not in done.stderr
@@ -195,6 +196,7 @@ def test_governors_that_are_asked_for_wrongly_are_one_message(nodewise, tmp_path
     assert done.returncode == 2 and what in done.stderr and done.stdout == ""
 
 
+@pytest.mark.long
 def test_reduced_governors_say_so_and_what_is_measured_comes_before_the_results(tmp_path):
     import subprocess
 

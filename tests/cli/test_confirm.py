@@ -212,6 +212,7 @@ def test_bad_input_is_named(nodewise: Command, tuned: str, app: str, words: tupl
     assert (done.returncode, what in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.long
 def test_a_program_that_fails_by_chance_is_repeated_as_it_was_tuned(tmp_path: Path, nodewise: Command) -> None:
     program = tmp_path / "flaky.sh"
     program.write_text(

@@ -14,7 +14,7 @@ import pytest
 from nodewise.base.exit_codes import ExitCode
 from tests.attack.damages import changed, damages, nodewise_here, store
 
-CHOSEN = [25, pytest.param(10**9 if os.environ.get("NODEWISE_EXPLORE") else 100, marks=pytest.mark.long)]
+CHOSEN = [12, pytest.param(10**9 if os.environ.get("NODEWISE_EXPLORE") else 100, marks=pytest.mark.long)]
 
 
 @pytest.fixture(scope="module")

@@ -135,6 +135,7 @@ int main(void) { return leaf(40000000L) == 1.5; }
 """
 
 
+@pytest.mark.long
 def test_callers_beyond_the_copy_of_the_stack_are_missed_and_that_is_said(nodewise: Command, tmp_path: Path) -> None:
     need_perf()
     (tmp_path / "deep.c").write_text(DEEP)
@@ -161,6 +162,7 @@ def test_a_program_whose_path_has_a_line_break_is_refused_before_it_runs(nodewis
         assert done.returncode == 2 and "line break" in done.stderr and not (tmp_path / "ran").exists(), done.stderr
 
 
+@pytest.mark.long
 def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, tmp_path: Path) -> None:
     need_perf()
     plain = compiled(tmp_path, "-fomit-frame-pointer")
@@ -176,6 +178,7 @@ def test_chains_that_copy_no_stack_are_not_told_to_copy_more(nodewise: Command, 
     assert "try --call-graph dwarf" in _why_cut("fp", "") and "dwarf" not in _why_cut("fp", "it is linked statically")
 
 
+@pytest.mark.long
 def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise: Command, tmp_path: Path) -> None:
     need_perf()
     static = compiled(tmp_path, "-static")
@@ -189,7 +192,9 @@ def test_a_static_program_that_is_to_be_unwound_is_told_why_that_fails(nodewise:
         assert note in again["notes"] and len(again["notes"]) == len(told["notes"])
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long)]
+)
 def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code: int) -> None:
     """The program ends with it."""
     need_perf()
@@ -327,6 +332,7 @@ def test_a_full_disk_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
     assert "recording was complete" not in said
 
 
+@pytest.mark.long
 def test_a_limit_of_sizes_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
     words = ("profile", "--rate", "2999", "--call-graph", "dwarf", "--out", "x", "--", str(work), "200000")
     done = Begun(*words, cwd=tmp_path, limits={"RLIMIT_FSIZE": (300_000, 300_000)}, text=True)

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 """
 
 
-@pytest.mark.parametrize("runtime", ["GNU", "Intel"])
+@pytest.mark.parametrize("runtime", ["GNU", pytest.param("Intel", marks=pytest.mark.long)])
 def test_a_program_shows_its_serial_part_and_its_imbalance(nodewise: Command, tmp_path: Path, runtime: str) -> None:
     need_perf()
     (tmp_path / "x.c").write_text(PROGRAM)
@@ -113,7 +113,7 @@ def test_an_older_python_is_recorded_by_py_spy_and_ends_as_it_does(nodewise: Com
     assert not (tmp_path / "kept/py-spy.json.code").exists()
 
 
-@pytest.mark.parametrize("launcher", ["mpirun.mpich", "mpirun.openmpi"])
+@pytest.mark.parametrize("launcher", ["mpirun.mpich", pytest.param("mpirun.openmpi", marks=pytest.mark.long)])
 def test_chosen_ranks_of_a_real_mpi_are_recorded(nodewise: Command, tmp_path: Path, launcher: str) -> None:
     need_perf()
     if shutil.which(launcher) is None:

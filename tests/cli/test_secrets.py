@@ -330,7 +330,7 @@ def _made_of(folder: Path) -> bytes:
     return b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
 
 
-@pytest.mark.parametrize("kind", ["compare", "tune"])
+@pytest.mark.parametrize("kind", ["compare", pytest.param("tune", marks=pytest.mark.long)])
 def test_an_anonymous_report_says_not_whose_it_is(nodewise: Command, app: str, tmp_path: Path, kind: str) -> None:
     (tmp_path / "quark-input.dat").write_text("1")
     own = [app, "quark-input.dat", str(tmp_path / "out"), "url"]

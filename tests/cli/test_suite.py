@@ -87,6 +87,7 @@ def test_names_and_tags_choose(nodewise: Command, project: Path) -> None:
     assert list(rows(nodewise, "--tag", "sleep")) == ["nap s=0.01", "nap s=0.02"]
 
 
+@pytest.mark.long
 def test_a_later_one_is_compared_with_it(nodewise: Command, project: Path) -> None:
     rows(nodewise, "--out", "then", "nap")
     same = rows(nodewise, "--baseline", "then", "--fail-if-slower", "50%", "nap")

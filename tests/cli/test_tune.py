@@ -46,6 +46,7 @@ def test_the_published_best_of_the_many_core_sort_is_found(nodewise: Command, pr
     assert Path(result["report"]).is_absolute() or result["report"].startswith("x/")
 
 
+@pytest.mark.long
 def test_where_nothing_matters_no_difference_is_found(nodewise: Command, pretend: Callable[[str], str]) -> None:
     done = nodewise("tune", *KNC, "--max-runs", "150", "--json", "--", pretend("2.0"))
     assert json.loads(done.stdout)["verdict"] == "no difference"

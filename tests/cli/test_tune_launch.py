@@ -76,7 +76,7 @@ def _lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return {w[0]: w[1] for w in words if len(w) == 2}
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("shell", ["sh", pytest.param("bash", marks=pytest.mark.long)])
 def test_the_line_and_the_script_of_a_gain_do_in_a_shell_what_was_measured(
     nodewise: Command, folder: Path, tmp_path: Path, shell: str
 ) -> None:

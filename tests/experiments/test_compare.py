@@ -84,7 +84,7 @@ def test_equal_ones_are_said_to_be_equal_and_it_ends(tmp_path: Path) -> None:
     assert result.fastest == ("a", "b")
 
 
-@pytest.mark.parametrize("within", [0.006, 0.012])
+@pytest.mark.parametrize("within", [pytest.param(0.006, marks=pytest.mark.long), 0.012])
 def test_at_an_edge_it_goes_on_until_the_interval_is_as_narrow_as_what_counts_as_none_to_both_sides(
     tmp_path: Path, within: float
 ) -> None:

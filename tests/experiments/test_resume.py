@@ -100,7 +100,7 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
     return {**without_own(cleaned), **rows, **comparison, "warnings": [], "notes": [], "pareto": {}}
 
 
-@pytest.mark.parametrize("way", [_tune, _sweep, _compare])
+@pytest.mark.parametrize("way", [_tune, pytest.param(_sweep, marks=pytest.mark.long), _compare])
 @pytest.mark.parametrize("kills_wanted", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
     way: Callable[[str, Path, bool], dict[str, Any]], kills_wanted: int, program: str, tmp_path: Path

@@ -63,8 +63,10 @@ def _page(place: Path) -> str:
 READERS = (["--json"], ["solver", "--all"], ["diff", "1", "2"], [], ["solver"], ["diff", "1", "2", "--json"])
 
 
-@pytest.mark.parametrize("half", [True, pytest.param(False, marks=pytest.mark.long, id="all")])
-@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(
+    ("value", "half"),
+    [*((v, True) for v in VALUES[::2]), *(pytest.param(v, False, marks=pytest.mark.long) for v in VALUES)],
+)
 def test_whatever_one_value_is_all_answer(
     place: Path, value: str, half: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:

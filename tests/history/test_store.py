@@ -67,9 +67,8 @@ def test_sixteen_processes_write_at_once(place: str) -> None:
         assert len(store.points([s.number for s in store.series()])) == 4 * WRITERS + 1
 
 
-def test_who_waits_too_long_is_told(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "WAIT_S", 0.05)
-    with Store(place) as store:
+def test_who_waits_too_long_is_told(place: str) -> None:
+    with Store(place, wait_s=0.05) as store:
         other = sqlite3.connect(place, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="in use by others"):

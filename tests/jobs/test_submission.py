@@ -414,6 +414,7 @@ def test_python_hands_in_the_same_job(here: Path) -> None:
     assert "tune --resume" in (here / "job.sh").read_text()
 
 
+@pytest.mark.long
 def test_a_suite_is_one_job_that_goes_on(here: Path) -> None:
     (here / "nodewise.toml").write_text(
         '[defaults]\nruns = 12\nwarmup = 0\n[command.a]\nrun = "./program 4"\n[command.b]\nrun = "./program 1"\n'

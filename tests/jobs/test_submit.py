@@ -33,6 +33,7 @@ def _job(folder: Path, task: int | None = None) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.long
 def test_a_comparison_is_a_job_that_goes_on_where_it_was(here: Path) -> None:
     exports = ("--export-csv", "rows.csv", "--fail-if-slower", "5%")
     done = nodewise(here, "submit", "--sbatch", "time=5", COMPARE[0], "--out", "kept", *exports, *COMPARE[1:])
@@ -73,6 +74,7 @@ def test_each_task_of_an_array_is_an_experiment_of_its_own(here: Path) -> None:
         assert said in nodewise(here, "submit", *words).stderr
 
 
+@pytest.mark.long
 def test_a_suite_is_an_array_by_on_slurm_and_by_submit(here: Path) -> None:
     (here / "nodewise.toml").write_text(SUITE)
     words = ("suite", "run", "--accept-disturbed")

@@ -416,7 +416,14 @@ def test_an_order_does_not_wait_for_what_was_dropped(tmp_path: Path) -> None:
     assert stamps[-1] - stamps[0] > 0.5e9
 
 
-@pytest.mark.parametrize("how", ["input()", "time.sleep(3600)", "threading.Event().wait()", "busy()"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "input()",
+        "busy()",
+        *(pytest.param(how, marks=pytest.mark.long) for how in ("time.sleep(3600)", "threading.Event().wait()")),
+    ],
+)
 def test_a_source_that_gives_nothing_is_interrupted_when_the_time_is_over(tmp_path: Path, how: str) -> None:
     (tmp_path / "waits.py").write_text(
         "import os, sys, threading, time\nsys.stdin = os.fdopen(os.pipe()[0])\ndef busy():\n    while True:\n        try:\n            time.sleep(0)\n"

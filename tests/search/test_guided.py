@@ -120,7 +120,8 @@ def test_where_everything_fails_there_is_no_ranking() -> None:
     assert found.ranking == []
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
 def test_the_only_one_of_a_thousand_that_runs_is_found(seed: int) -> None:
     numbers = Axis("n", tuple(range(1000)), tuple(range(0, 1000, 50)), 0)
     found = _Run(_space(numbers), lambda p: 1.0 if p["n"] == 777 else None, 1100, seed)
@@ -442,7 +443,7 @@ def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() 
         (_knobs(10, 8), 10, [1, 8]),
         (_knobs(10, 8), 60, [1, 55, 3]),
         (_knobs(10, 8), 150, [1, 32, 23, 16]),
-        (_knobs(10, 8), 400, [1, 81, 82, 12]),
+        pytest.param(_knobs(10, 8), 400, [1, 81, 82, 12], marks=pytest.mark.long),
         # a sixth of the runs are for natural points of the crossed axes, six of them at least and half of the runs at most
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 10, [5, 5]),
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 13, [6, 7]),

@@ -10,6 +10,15 @@ from nodewise.statistics import scaling
 from nodewise.statistics.scaling import BENT, FARTHEST, LAWS, Expected, Fits, Numbers, bent_laws, left_out_error
 
 COUNTS = np.array([1.0, 2, 4, 8, 16])
+
+
+@pytest.fixture(autouse=True)
+def _fewer_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval of a hundred draws is as wide, and costs a quarter."""
+    if "long" not in request.keywords:
+        monkeypatch.setattr(scaling, "_DRAWS", 100)
+
+
 BY_NAME = {law.name: law for law in LAWS}
 EXACT = {
     "amdahl": ([0.5, 9.5], lambda n: 0.5 + 9.5 / n),

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +106,10 @@ def _write(path: Path, text: str) -> None:
         os.utime(path, (next(_WRITTEN),) * 2)
 
 
+def _long(*case: str | list[str]) -> Any:
+    return pytest.param(*case, marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "broken"),
     [
@@ -120,7 +125,7 @@ def _write(path: Path, text: str) -> None:
             "i == 0 && task.y[i] != due",
             ["check does not notice that y[2049] is wrong"],
         ),
-        ("table.cpp", "nw_random(run->seed,", "nw_random(1,", ["x does not depend on the seed"]),
+        _long("table.cpp", "nw_random(run->seed,", "nw_random(1,", ["x does not depend on the seed"]),
         (
             "trusted.py",
             "x > high, high",
@@ -128,10 +133,10 @@ def _write(path: Path, text: str) -> None:
             ["every variant is right", "y is not what `reference` gives"],
         ),
         ("study.py", 'inputs["x"]', 'inputs["z"]', ["KeyError: 'z'", "study.py, line "]),
-        ("peers/numpy_clip.py", 'out=state["y"]', 'out=state["x"]', ["numpy_clip:", "wrong result"]),
-        ("README.md", "Trap", "", []),
-        ("table.cpp", '.name = "clip"', '.name = "clap"', ["its table has the name 'clap' and study.py 'clip'"]),
-        ("study.py", 'Limit("bandwidth", "copy", "bytes"),', "", ["it has no limit"]),
+        _long("peers/numpy_clip.py", 'out=state["y"]', 'out=state["x"]', ["numpy_clip:", "wrong result"]),
+        _long("README.md", "Trap", "", []),
+        _long("table.cpp", '.name = "clip"', '.name = "clap"', ["its table has the name 'clap' and study.py 'clip'"]),
+        _long("study.py", 'Limit("bandwidth", "copy", "bytes"),', "", ["it has no limit"]),
     ],
 )
 def test_a_rule_that_is_broken_is_named(again: Path, file: str, old: str, new: str, broken: list[str]) -> None:

@@ -290,6 +290,7 @@ def test_a_sender_that_writes_nonsense_is_lost(programs, written, how):
     assert "status 5\n" in said or "is not the one that was sent" in said, said
 
 
+@pytest.mark.long
 def test_random_bytes_in_shared_memory_end_no_receiver_by_a_signal(programs):
     chance = random.Random(11 if not EXPLORE else None)
     for _ in range(400 if EXPLORE else 40):

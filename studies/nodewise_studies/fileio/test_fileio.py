@@ -295,6 +295,7 @@ def test_text_is_made_in_user_mode() -> None:
     assert text["f1_user_seconds"] < 1.2 * text["f1_seconds"] + 0.01
 
 
+@pytest.mark.long
 def test_a_mapping_larger_than_the_last_cache_is_read_right() -> None:
     said = subprocess.run(["getconf", "LEVEL3_CACHE_SIZE"], capture_output=True, text=True, check=False).stdout.strip()
     cache = (int(said) if said.isdigit() else 0) or 32 << 20

@@ -21,7 +21,7 @@ from tests.experiments.test_compare import Stream, _question, _times
 from tests.report.pages.test_tune import _experiment
 
 
-@pytest.mark.parametrize("kind", ["many cores", "flat", "compare"])
+@pytest.mark.parametrize("kind", [pytest.param("many cores", marks=pytest.mark.long), "flat", "compare"])
 def test_every_figure_is_a_valid_specification(tmp_path: Path, kind: str) -> None:
     if kind == "compare":
         compare(_question(tmp_path, ["a", "b", "c"], most=30), Stream(_times(a=1.0, b=1.1, c=1.2)))

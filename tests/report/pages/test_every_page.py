@@ -18,6 +18,8 @@ PageOf = Callable[[str], Path]
 #: A width for each of the style's layouts, and all that are looked at.
 LAYOUTS = (360, 768, 2560)
 WIDTHS = (360, 390, 768, 1024, 1400, 2560)
+#: Pages that have all that any has between them: the style is the same for all, which the long tests look at.
+SHOWN = ("tune", "study", "history", "check", "profile")
 
 
 # colours move nothing: dark ones are looked at on a phone and on a desk
@@ -29,7 +31,7 @@ WIDTHS = (360, 390, 768, 1024, 1400, 2560)
         pytest.param("dark", (WIDTHS[0], WIDTHS[-2]), id="dark", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.parametrize("kind", PAGES)
+@pytest.mark.parametrize("kind", [*SHOWN, *(pytest.param(k, marks=pytest.mark.long) for k in PAGES if k not in SHOWN)])
 def test_nothing_is_outside_of_its_card(
     browser: Browser, page_of: PageOf, kind: str, scheme: str, widths: tuple[int, ...]
 ) -> None:
@@ -53,7 +55,9 @@ def test_what_is_outside_is_found(browser: Browser, tmp_path: Path) -> None:
         assert said in found
 
 
-@pytest.mark.parametrize("kind", ["tune", "study", "profile", "check"])
+@pytest.mark.parametrize(
+    "kind", ["tune", "profile", *(pytest.param(k, marks=pytest.mark.long) for k in ("study", "check"))]
+)
 def test_without_scripts_the_page_is_as_wide_as_its_window_and_says_what_is_missing(
     browser: Browser, page_of: PageOf, kind: str
 ) -> None:
@@ -133,12 +137,12 @@ def _serious(page: Page) -> list[str]:
     ]
 
 
-# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow. The style is the same for all
-# pages, which have one or the other in turn and without what repeats; both, and the whole, in the long tests
+# colours have nothing to do with the width: with light ones a page is wide, with dark ones narrow. One or the other in turn and
+# without what repeats; both, and the whole, in the long tests
 @pytest.mark.parametrize(
     ("kind", "scheme", "width", "whole"),
     [
-        pytest.param(kind, scheme, width, whole, id=f"{kind}-{scheme}{', whole' * whole}", marks=[pytest.mark.long] * whole)
+        pytest.param(kind, scheme, width, whole, id=f"{kind}-{scheme}{', whole' * whole}", marks=[pytest.mark.long] * (whole or kind not in SHOWN))
         for number, kind in enumerate(PAGES)
         for turn, (scheme, width) in enumerate([("light", 1280), ("dark", 390)])
         for whole in (False, True)

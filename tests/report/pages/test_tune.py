@@ -83,7 +83,7 @@ def _open(browser: Browser, path: Path) -> tuple[Page, list[str]]:
     return view, wrong
 
 
-@pytest.mark.parametrize("kind", ["many cores", "flat", "interrupted", "failing"])
+@pytest.mark.parametrize("kind", ["many cores", "flat", "failing", pytest.param("interrupted", marks=pytest.mark.long)])
 def test_the_page_opens_offline_without_an_error_and_shows_the_answer(
     browser: Browser, tmp_path: Path, kind: str
 ) -> None:
@@ -120,7 +120,7 @@ def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
     assert view.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("width", [390, pytest.param(800, marks=pytest.mark.long)])
 def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_path: Path, width: int) -> None:
     view, _ = watched(browser, width, 844)
     view.goto(write_page(_experiment(tmp_path / "x", "many cores")).absolute().as_uri())
@@ -142,7 +142,7 @@ return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
   a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length }"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
 def test_long_names_are_whole_and_apart_on_any_page(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
