@@ -3,18 +3,24 @@
 
 What it says of a file follows from the file, what it includes, how it is compiled, the checks and clang-tidy itself: a hash
 of all that is kept, for each file that is clean, in build/tidy/clean. What a file includes is told by the last build.
+
+Reading the headers of the standard library is most of the work, so files that are compiled alike and have no name of their own
+in common are looked at as one text. Where something is found in it, each of them is looked at by itself.
 """
 
 import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+
+from tools.tidy_groups import how, together
 
 ROOT = Path(__file__).parent.parent
 #: Of the engine, and of the other distributions.
@@ -74,7 +80,8 @@ def main() -> int:
     header.unlink(missing_ok=True)
     asked = subprocess.run(["g++", "-print-file-name=include/omp.h"], capture_output=True, text=True, check=True)
     header.symlink_to(asked.stdout.strip())
-    words = [str(TIDY), "--quiet", f"--extra-arg=-isystem{FOLDER}", *(() if "--deep" in sys.argv[1:] else QUICK)]
+    checks = () if "--deep" in sys.argv[1:] else QUICK
+    words = [str(TIDY), "--quiet", f"--config-file={ROOT / '.clang-tidy'}", f"--extra-arg=-isystem{FOLDER}", *checks]
     version = subprocess.run([str(TIDY), "--version"], capture_output=True, text=True, check=True).stdout
     tool = "\n".join([version, *words, digest(ROOT / ".clang-tidy"), digest(header)])
 
@@ -86,26 +93,39 @@ def main() -> int:
     clean = set(CLEAN.read_text().split()) if CLEAN.exists() else set()
     due = [source for source in sources if prints[source] not in clean]
 
-    def check(source: Path) -> bool:
+    def check(sources: list[Path]) -> bool:
+        if len(sources) > 1:
+            text = "".join(f'#include "{source}"\n' for source in sources)
+            one = FOLDER / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
+            one.write_text(text)
+            flags = shlex.split(how(made[sources[0]][0][1], sources[0]))[1:]
+            done = subprocess.run([*words, str(one), "--", *flags], capture_output=True, check=False)
+            one.unlink()
+            # what is wrong in one text is looked for in each
+            return keep(sources) if done.returncode == 0 else not [s for s in sources if not check([s])]
         # of what several make the first one's; what none makes is looked at as the engine is made
-        objects = [name for name, _ in made.get(source, []) if name]
+        objects = [name for name, _ in made.get(sources[0], []) if name]
         build = next((b for b in BUILDS if any(Path(name).is_relative_to(b) for name in objects)), BUILDS[0])
-        done = subprocess.run([*words, "-p", str(build), str(source)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(done.stdout + done.stderr, flush=True)
-        elif prints[source] is not None:
-            # a line at once: what was looked at before an interruption need not be again
-            with CLEAN.open("a") as file:
-                file.write(f"{prints[source]}\n")
-        return done.returncode == 0
+        done = subprocess.run([*words, "-p", str(build), str(sources[0])], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return keep(sources)
+        print(done.stdout + done.stderr, flush=True)
+        faulty.append(sources[0])
+        return False
 
+    def keep(sources: list[Path]) -> bool:
+        # at once: what was looked at before an interruption need not be again
+        with CLEAN.open("a") as file:
+            file.writelines(f"{now}\n" for source in sources if (now := prints[source]) is not None)
+        return True
+
+    faulty: list[Path] = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        good = dict(zip(due, pool.map(check, due), strict=True))
+        list(pool.map(check, together(due, made)))
     # those of earlier contents go
-    CLEAN.write_text("".join(f"{now}\n" for source, now in prints.items() if now and good.get(source, True)))
-    faults = list(good.values()).count(False)
-    print(f"clang-tidy: {len(due)} of {len(sources)} files looked at, {faults} with faults")
-    return 1 if faults else 0
+    CLEAN.write_text("".join(f"{now}\n" for source, now in prints.items() if now and source not in faulty))
+    print(f"clang-tidy: {len(due)} of {len(sources)} files looked at, {len(faulty)} with faults")
+    return 1 if faulty else 0
 
 
 if __name__ == "__main__":
