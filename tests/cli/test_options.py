@@ -385,6 +385,9 @@ def test_a_limit_is_named_and_its_unit_may_be_small(capfd: pytest.CaptureFixture
 
 def test_a_study_that_is_typed_as_a_command_is_meant(capfd: pytest.CaptureFixture[str]) -> None:
     assert "no such command: latency; did you mean `nodewise study latency`?" in _said(["latency"], capfd)
+    # an option that one command alone has; of several none is meant
+    assert "no such command: roofline; did you mean `nodewise study --roofline`?" in _said(["roofline"], capfd)
+    assert "did you mean" not in _said(["threads"], capfd)
     assert "unknown study: 'governors'; did you mean `nodewise governors`?" in _said(["study", "governors"], capfd)
 
 

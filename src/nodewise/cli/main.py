@@ -121,12 +121,17 @@ class _Commands(click.Group):
     def _meant(self, word: str, ctx: click.Context) -> str:
         from nodewise.studies.discovery import study_names
 
-        # a study is named in full: nothing that is only spelled alike is meant then
-        return (
-            f"; did you mean `nodewise study {word}`?"
-            if word in study_names()
-            else meant(word, self.list_commands(ctx))
-        )
+        # a study is named in full: nothing that is only spelled alike is meant then, nor where one command has an option of that name
+        if word in study_names():
+            return f"; did you mean `nodewise study {word}`?"
+        having = [name for name in self.list_commands(ctx) if self._has_option(ctx, name, f"--{word}")]
+        if len(having) == 1:
+            return f"; did you mean `nodewise {having[0]} --{word}`?"
+        return meant(word, self.list_commands(ctx))
+
+    def _has_option(self, ctx: click.Context, name: str, spelled: str) -> bool:
+        command = self.get_command(ctx, name)
+        return command is not None and any(spelled in parameter.opts for parameter in command.params)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; where nobody reads what it prints, the rest is not printed."""
