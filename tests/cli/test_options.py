@@ -402,3 +402,17 @@ def test_figures_make_no_directories_above_their_own(tmp_path: Path, capfd: pyte
 def test_what_is_missing_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     assert _said(["suite"], capfd).startswith("error: missing: run, list or check\n")
     assert _said(["report"], capfd).startswith("error: missing: DIRECTORY\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["run", "--ignore-failure=9", "true"], "hint: give --ignore-failure alone, or --accept-codes 9"),
+        (["run", "-i=9", "true"], "; give -i alone, or --accept-codes 9"),
+        (["compare", "--json=x", "true"], "hint: give --json alone"),
+    ],
+)
+def test_an_option_that_takes_no_value_says_what_does(
+    words: list[str], hint: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _said(words, capfd).rstrip().endswith(hint)

@@ -93,8 +93,10 @@ def prepare_compare(
             "give --runs alone, or --min-runs and --max-runs",
         )
     fewest, most = (runs, runs) if runs is not None else (min_runs, max_runs)
-    if min(fewest, 1 if most is None else most) < 1 or warmup < 0:
-        raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
+    if min(fewest, 1 if most is None else most) < 1:
+        raise InputError("at least one run is needed", "give --runs 1 or more")
+    if warmup < 0:
+        raise InputError(f"--warmup: {warmup} is less than none", "give --warmup 0 or more")
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
     if (

@@ -63,8 +63,10 @@ def prepare_run(
     asked: Sequence[str] = (),
 ) -> Single:
     """The command that is to be measured; `asked` is the command line that asks it again. Raises InputError."""
-    if runs < 1 or warmup < 0:
-        raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
+    if runs < 1:
+        raise InputError("at least one run is needed", "give --runs 1 or more")
+    if warmup < 0:
+        raise InputError(f"--warmup: {warmup} is less than none", "give --warmup 0 or more")
     listed = None if allow is None else processors_of(allow)
     machine = load_machine(allow=listed)
     mask = None if listed is None else machine.allowed

@@ -33,7 +33,7 @@ from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
 from nodewise.cli.streams import open_standard_streams
-from nodewise.cli.typed import check_times, option_hint
+from nodewise.cli.typed import check_times, option_hint, value_hint
 
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
@@ -280,6 +280,9 @@ def _run(words: list[str]) -> int:
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem, words)}"
+        elif isinstance(problem, click.BadOptionUsage) and "does not take a value" in problem.message:
+            given = next((w for w in words if w.startswith(f"{problem.option_name}=")), "")
+            hint = value_hint(problem.option_name, given.partition("=")[2])
         _complain(_plain(problem), hint)
         return ExitCode.BAD_INPUT
     except NodewiseError as problem:

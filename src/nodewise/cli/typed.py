@@ -118,8 +118,16 @@ def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:
     near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
     command = problem.ctx.info_name if problem.ctx is not None else None
     plain = "the options of a program come after its name"
+    if problem.option_name == "-=" and (word := next((w for w in words if w[:1] == "-" and w[2:3] == "="), "")):
+        return value_hint(word[:2], word[3:])
     if near and command == "tune":
         return f"{plain}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app"
     if near and command in ("run", "compare", "confirm"):
         return f"{plain}; the number of threads is given to it: OMP_NUM_THREADS=2 ./app"
     return plain
+
+
+def value_hint(option: str, value: str) -> str:
+    """What to do about an option that takes no value and has been given one."""
+    alone = f"give {option} alone"
+    return f"{alone}, or --accept-codes {value}" if option in ("-i", "--ignore-failure") else alone
