@@ -252,6 +252,7 @@ def test_pictures_of_pages_stand_beside_each_other(tmp_path: Path) -> None:
     assert "were not made" in conf["gallery"](tmp_path / "none")
 
 
+@pytest.mark.long
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     done = subprocess.run(

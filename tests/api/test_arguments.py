@@ -26,6 +26,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine import sources
 from nodewise.machine.given import machine
 from nodewise.placement.registry import all_texts
+from tests.examples import examples
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(nodewise, name) for name in nodewise.__all__ if name.islower() and name != "machine"},
@@ -159,7 +160,7 @@ def test_an_odd_value_is_taken_or_is_an_error_of_the_family(name: str) -> None:
 
 
 @pytest.mark.usefixtures("nothing_runs")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_any_value_is_taken_or_is_an_error_of_the_family(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(QUESTIONS)))

@@ -24,7 +24,10 @@ DEAF = {
     ("words", "code", "said"),
     [
         (("run", "-r", "2", "--out", "x", "--", "true"), 0, "wall time"),
-        (("where", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"), 0, "sh"),
+        pytest.param(
+            *(("where", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"), 0, "sh"),
+            marks=pytest.mark.long,
+        ),
         (("vec", "bad.c"), 2, "does not compile bad.c"),
     ],
 )

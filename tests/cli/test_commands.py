@@ -147,6 +147,7 @@ def test_studies_are_listed(nodewise: Command) -> None:
     assert "is" in [s["study"] for s in json.loads(nodewise("study", "--json").stdout)]
 
 
+@pytest.mark.long
 def test_report_rebuilds_everything_from_the_samples(nodewise: Command, tmp_path: Path) -> None:
     answer = json.loads(nodewise("tune", "--max-runs", "40", "--out", "x", "--json", "--", "sleep", "0.01").stdout)
     for name in ("report.html", "verdict.json"):

@@ -323,6 +323,7 @@ def test_without_perf_the_package_is_named(tmp_path: Path) -> None:
     assert done.returncode == 3 and "linux-perf" in done.stderr
 
 
+@pytest.mark.long
 def test_a_full_disk_is_what_is_told_of(work: Path, tmp_path: Path) -> None:
     code, _, said, _ = on_small_disk(tmp_path, "200k", 190, "profile", "--out", "x", "--", str(work), "1000")
     assert code == 2 and "cannot write x: No space left" in said and "mapped" not in said

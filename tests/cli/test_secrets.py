@@ -145,6 +145,7 @@ def test_a_comparison_and_its_exports_keep_none(compared: str, nodewise: Command
     assert _leaks(tmp_path, "app") == []
 
 
+@pytest.mark.long
 def test_a_tune_goes_on_and_is_confirmed_with_the_true_values(nodewise: Command, app: str, tmp_path: Path) -> None:
     values = f"mode={SECRET}-slow,{SECRET}-fast"
     words = ["tune", "--axes", "mode", "-P", values, "--max-runs", "60", "--out", "t", "--script", "sh", *OPTIONS]

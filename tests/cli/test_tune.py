@@ -20,6 +20,7 @@ KNC = ("--accept-disturbed", "--machine", "synthetic:core:61 pu:4")
 SORT = "100 / (threads * slowest * (1 + 0.08 * near)) + 0.0005 * threads"
 
 
+@pytest.mark.long
 def test_the_published_best_of_the_many_core_sort_is_found(nodewise: Command, pretend: Callable[[str], str]) -> None:
     done = nodewise("tune", *KNC, "--max-runs", "250", "--out", "x", "--json", "--", pretend(SORT))
     assert done.returncode == 0, done.stderr

@@ -315,6 +315,7 @@ def test_what_would_decide_is_reported_with_the_line_to_type(nodewise: Command, 
     assert going_on(decided, Budget(20.0, None)).line == ""
 
 
+@pytest.mark.long
 def test_an_undecided_tune_goes_on_with_a_larger_budget(nodewise: Command, tmp_path: Path) -> None:
     _undecided(nodewise, tmp_path)
     before = (tmp_path / "x/samples.jsonl").read_text()

@@ -169,6 +169,7 @@ def test_a_larger_budget_decides_what_was_left_open(tmp_path: Path) -> None:
     assert tune(asked(30, True), Scripted(seconds)).runs == last.runs
 
 
+@pytest.mark.long
 def test_whether_time_ends_the_budget_is_asked_of_the_one_that_held_then(tmp_path: Path) -> None:
     def asked(number: int, budget: Budget, resume: bool) -> Question:
         return Question(

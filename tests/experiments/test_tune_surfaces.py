@@ -74,6 +74,7 @@ def test_a_clear_gain_is_found_with_few_runs(name: str, seeds: int, tmp_path: Pa
     assert sum(tuned(MADE[name], seed, str(tmp_path)).found for seed in range(seeds)) >= 0.9 * seeds
 
 
+@pytest.mark.long
 def test_settings_that_hang_cost_no_more_than_the_budget_and_one_run(tmp_path: Path) -> None:
     outcomes = [tuned(MADE["hang"], seed, str(tmp_path)) for seed in range(2)]
     # one run of the baseline, whose times vary by 5 %

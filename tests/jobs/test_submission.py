@@ -399,6 +399,7 @@ def test_a_job_has_as_many_nodes_as_its_ranks_take() -> None:
         assert with_nodes(options, [command.split()], run) == given
 
 
+@pytest.mark.long
 def test_python_hands_in_the_same_job(here: Path) -> None:
     ask: dict[str, Any] = {"parameters": {"n": [4, 1, 2]}, "axes": ["n"], "max_runs": 40, "budget": None}
     found = public.submit("./program {n}", out="tuned", sbatch="time=1:00:00", accept_disturbed=True, **ask)

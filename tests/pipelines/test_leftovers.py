@@ -38,6 +38,7 @@ def test_only_what_nobody_uses_any_more_is_removed() -> None:
             path.unlink(missing_ok=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_kernel_symbols")
 def test_a_pipeline_of_which_one_process_is_killed_leaves_nothing() -> None:
     """More of them, over ranks, too: `python -m tests.pipelines.kills`."""

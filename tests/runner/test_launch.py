@@ -19,6 +19,7 @@ from nodewise.runner.launch import Start, helpers_matter, helpers_of, launch_of,
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
+from tests.examples import examples
 
 SHELLS = ("sh", "bash")
 NASTY = [
@@ -76,7 +77,7 @@ def _answer(shell: str, text: str, cwd: Path, environment: dict[str, str]) -> di
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     words=st.lists(
         st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))),

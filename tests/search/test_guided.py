@@ -442,7 +442,7 @@ def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() 
         # several values in a run where there are too many
         (_knobs(10, 8), 10, [1, 8]),
         (_knobs(10, 8), 60, [1, 55, 3]),
-        (_knobs(10, 8), 150, [1, 32, 23, 16]),
+        pytest.param(_knobs(10, 8), 150, [1, 32, 23, 16], marks=pytest.mark.long),
         pytest.param(_knobs(10, 8), 400, [1, 81, 82, 12], marks=pytest.mark.long),
         # a sixth of the runs are for natural points of the crossed axes, six of them at least and half of the runs at most
         (_space(THREADS, PLACEMENT, *_knobs(8, 8).axes), 10, [5, 5]),

@@ -91,7 +91,7 @@ LONGER = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
     ("name", "time"),
     [
         ("bend", lambda n: 0.2 + 9 / np.minimum(n, 6)),
-        ("bend", lambda n: 0.2 + 9 / np.minimum(n, 6) + 0.1 * np.maximum(0, n - 6)),
+        pytest.param("bend", lambda n: 0.2 + 9 / np.minimum(n, 6) + 0.1 * np.maximum(0, n - 6), marks=pytest.mark.long),
         ("slower cores", lambda n: 10 / (np.minimum(n, 8) + 0.25 * np.maximum(0, n - 8))),
     ],
 )
@@ -142,6 +142,7 @@ def test_pieces_that_all_numbers_divide_are_work_that_is_divided_at_will(monkeyp
             assert found.laws[found.best].name == "amdahl" and "rounds" not in [law.name for law in found.laws]
 
 
+@pytest.mark.long
 def test_the_square_of_the_number_is_a_law_where_what_was_measured_shows_it() -> None:
     def time(n: Numbers) -> Numbers:
         return np.asarray(0.2 + 9.8 / n + 2e-3 * n * (n - 1))

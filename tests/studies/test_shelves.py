@@ -78,6 +78,12 @@ def test_a_package_brings_studies_by_an_entry_point(tmp_path: Path) -> None:
     listed = nodewise(tmp_path, "study", "--json")
     assert listed.returncode == 0, listed.stderr
     assert ("brought", "brought along") in [(s["study"], s["title"]) for s in json.loads(listed.stdout)]
+
+
+@pytest.mark.long
+def test_what_a_package_brings_is_built_and_run(tmp_path: Path) -> None:
+    distribution(tmp_path, "more-studies", "more_studies")
+    study(tmp_path / "more_studies/brought", "brought along")
     words = ("--threads", "1", "--blocks", "1", "--accept-disturbed", "--json")
     done = nodewise(tmp_path, "study", "brought", *words)
     assert [row["contender"] for row in json.loads(done.stdout)["rows"]] == ["count"], done.stderr

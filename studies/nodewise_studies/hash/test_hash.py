@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import find_study, program_of
 from tests.compiled import compiled
+from tests.examples import examples
 from tests.made_once import made_once
 from tests.started import started
 
@@ -23,7 +24,7 @@ HASH = find_study("hash")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     function=st.sampled_from(FUNCTIONS),
     lengths=st.lists(st.one_of(st.integers(0, 300), st.integers(0, 9000)), max_size=90),

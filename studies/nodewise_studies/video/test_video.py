@@ -377,6 +377,7 @@ SOME = pytest.mark.parametrize("which", ["live", pytest.param("all_live", marks=
 _MOST = {"live": 1, "all_live": 100}
 
 
+@pytest.mark.long
 @SOME
 def test_encoders_that_work_are_timed_at_like_quality(which: str, request: pytest.FixtureRequest) -> None:
     for name in request.getfixturevalue(which)[: _MOST[which]]:
