@@ -110,7 +110,10 @@ def _sooner(command: str) -> str:
 
 
 # a roofline runs all studies, and governors are compared workload by workload
-@pytest.mark.parametrize("command", [c for c in COMMANDS if not c.endswith(LONG)])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, marks=() if c in TEXT else pytest.mark.long) for c in COMMANDS if not c.endswith(LONG)],
+)
 def test_a_command_of_the_readme_works(command: str, folder: Path) -> None:
     """In a process that has loaded nodewise; a start of its own is for the long tests."""
     _works(folder, _sooner(command), _started)

@@ -396,7 +396,14 @@ true
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGKILL,
+        *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)),
+    ],
+)
 def test_no_compiler_and_no_file_is_left_by_an_early_end(source: Path, number: int) -> None:
     folder = source.parent
     (folder / "slow").write_text(SLOW)

@@ -48,14 +48,14 @@ def test_variants_agree_with_the_trusted_result(
 ) -> None:
     """At each of a study's points; numbers of threads and instruction sets in turn.
 
-    Variants are tried at every other point, those over a library at every fourth and libraries at every eighth. The long
+    Variants are tried at every third point, those over a library at every sixth and libraries at every ninth. The long
     tests have all of each.
     """
     monkeypatch.setattr(rules, "simd_targets", lambda found: _TARGETS(found.study.name))
     point = found.study.test_points[number]
     faults = []
     for place, (contender, _) in enumerate(case for case in _CASES(found.study.name) if case[1] is point):
-        among = 8 if contender.kind == "peer" else 4 if contender.library is not None else 2
+        among = 9 if contender.kind == "peer" else 6 if contender.library is not None else 3
         # each at one at least
         if every or (number + place) % min(among, len(found.study.test_points)) == 0:
             faults += rules.a_variant_is_right(found, contender, point, every=every)

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.native import native_path
+from tests.crossed import crossed
 from tests.kernel_symbols import no_kernel_symbols
 from tests.transport.sides import (
     MISSING,
@@ -55,8 +56,10 @@ def only_our_providers(monkeypatch):
     monkeypatch.setenv("FI_PROVIDER", "tcp,ofi_rxm,shm")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("call", [*SHORT, *(pytest.param(call, marks=pytest.mark.long) for call in LONG)])
+@pytest.mark.parametrize(
+    ("call", "scheme"),
+    [*crossed(SHORT, SCHEMES), *(pytest.param(c, s, marks=pytest.mark.long) for c in LONG for s in SCHEMES)],
+)
 def test_what_each_call_promises(programs, call, scheme):
     rounds = {"many": 20000, "leaks": 6}.get(call, 0)
     done = called(programs, call, fresh_address(scheme), str(rounds))

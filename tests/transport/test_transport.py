@@ -58,8 +58,7 @@ CALLS = [
 SCHEMES = ["inproc", "shm", "ipc", "tcp"]
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "scheme"), crossed(CALLS, SCHEMES))
 def test_what_each_call_promises(programs, call, scheme):
     rounds = 20000 if call == "many" else 30 if scheme in ("ipc", "tcp") else 300
     done = called(programs, call, fresh_address(scheme), str(rounds))

@@ -392,6 +392,7 @@ def test_encoders_that_work_are_timed_at_like_quality(which: str, request: pytes
         assert answer["frames_per_mbit"] == pytest.approx(30 / answer["mbits"]), name
 
 
+@pytest.mark.long
 def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared(live: list[str]) -> None:
     # the finest setting of VP8's bits a second is far below
     name = _VP8 if _VP8 in live else live[-1]
@@ -412,7 +413,7 @@ def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(which: str, reque
         assert answer["verified"] is True and answer["items"] == 1, name
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_nothing_is_left_where_it_is_ended_meanwhile(live: list[str], tmp_path: Path, how: signal.Signals) -> None:
     point = VIDEO.study.point({"height": "360", "frames": "60"})
     command = script_command(VIDEO, VIDEO.folder / "programs" / "ffmpeg.py", live[0], point)
