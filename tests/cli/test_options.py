@@ -404,6 +404,12 @@ def test_what_is_missing_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     assert _said(["report"], capfd).startswith("error: missing: DIRECTORY\n")
 
 
+@pytest.mark.parametrize("option", ["--axes", "--sweep"])
+def test_axes_that_stand_apart_are_seen_to_be_axes(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+    said = _said(["tune", option, "threads", "placement", "--", "true"], capfd)
+    assert said.startswith("error: no such program: placement") and f"{option} threads,placement" in said
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

@@ -186,6 +186,8 @@ def command(
     \b
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
+    from shutil import which
+
     from nodewise.api.script import write_launch_script
     from nodewise.api.tune import prepare_tune
     from nodewise.base.since_start import since_start_s
@@ -194,6 +196,7 @@ def command(
     from nodewise.experiments.contenders import parse_parameters
     from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
+    from nodewise.tuning.axes import AXES
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import stored
 
@@ -207,6 +210,9 @@ def command(
         return
     if dry_run:
         refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
+    if (listed := axes or sweep) and command_words[:1] and command_words[0] in AXES and not which(command_words[0]):
+        together = f"--{'axes' if axes else 'sweep'} {listed},{command_words[0]}"
+        raise InputError(f"no such program: {command_words[0]}", f"axes have commas between them: {together}")
     if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     if literal := unfilled(split_variables(command_words)[1], parse_parameters(parameter), "-P {}=1,2,4 would"):
