@@ -182,6 +182,16 @@ def test_nothing_is_printed_and_nothing_is_left_changed(tmp_path: Path, capfd: p
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"runs": 0}, "at least one run is needed"), ({"warmup": -1}, "warmup: -1 is less than none")]
+)
+def test_runs_and_warm_up_that_cannot_be_are_refused(wrong: dict[str, int], said: str) -> None:
+    with pytest.raises(nodewise.InputError, match=said):
+        nodewise.run("true", **wrong)
+    with pytest.raises(nodewise.InputError, match=said):
+        nodewise.compare("true", "false", **wrong)
+
+
 def test_another_thread_may_ask(tmp_path: Path) -> None:
     found: list[Any] = []
 

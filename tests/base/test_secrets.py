@@ -147,6 +147,7 @@ def _found(words: list[str]) -> list[str]:
         (["./app", "-pthread", "-p2"], []),
         (["nice", "curl", "-u", "me:pw", "-H", "Authorization: Bearer zzz"], ["pw", "zzz"]),
         (["curl", "-H", "X-Api-Key: k9"], ["k9"]),
+        (["curl", "-H", "Authorization: Token abc def"], ["abc def"]),
         (["sh", "-c", "API_TOKEN=q ./app --secret 'a b' | cat"], ["q", "a b"]),
         (["./app", '{"user": "me", "password": "pw"}'], ["pw"]),
         (["run", "--env=API_TOKEN=a=b", "--opt=x,token=c"], ["a=b", "c"]),
@@ -212,7 +213,11 @@ def test_what_short_words_hold_is_all_that_the_patterns_find(pieces: list[str]) 
     with patch.object(secrets, "_SHORTEST_TOKEN", 0):
         looked_at = list(secrets._inside(text))
     assert list(secrets._inside(text)) == looked_at
-    assert secrets.parts_of_text("xoxb-0123456789")
+
+
+@pytest.mark.parametrize("text", ["xoxb-0123456789", "?sig=ab", ";pwd: ab", "<secret>ab</"])
+def test_short_words_hold_secrets_that_their_signs_show(text: str) -> None:
+    assert len(text) <= 15 and parts_of_text(text)
 
 
 def test_names_of_variables() -> None:

@@ -123,6 +123,8 @@ def test_a_table_fits_into_a_terminal(nodewise_here: Command, place: Path, monke
             lines = trends_text(trends_of(store, program), 80).splitlines()
             assert max(map(len, lines)) <= 80
             assert any("1.30× slower" in line for line in lines)
+            # an option is whole, and its hyphens end no line
+            assert not any(line.endswith("-") for line in lines)
 
 
 def test_it_is_asked_by_program_machine_and_day(nodewise_here: Command, place: Path) -> None:

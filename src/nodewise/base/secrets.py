@@ -78,7 +78,7 @@ _SET_BY_CALL = late(
     r"\\{0,3}[\"'][ \t]*,[ \t]*\\{0,3}[\"']([^\"'\\\n]+)"
 )
 #: A text without one of these signs, and shorter than any token, holds nothing that shows by what stands around it.
-_SIGNS = late(r"[:=/(<]")
+_SIGNS = late(r"[:=/]")
 _SHORTEST_TOKEN = 15
 _VALUE = late(r"[^\s,;&'\"(){}|<>]+")
 _ELEMENT = late(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
