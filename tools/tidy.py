@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from tools.tidy_groups import how, together
+from tools.tidy_groups import how, one_text, together
 
 ROOT = Path(__file__).parent.parent
 #: Of the engine, and of the other distributions.
@@ -95,10 +95,10 @@ def main() -> int:
 
     def check(sources: list[Path]) -> bool:
         if len(sources) > 1:
-            text = "".join(f'#include "{source}"\n' for source in sources)
+            text = one_text(sources)
             one = FOLDER / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
             one.write_text(text)
-            flags = shlex.split(how(made[sources[0]][0][1], sources[0]))[1:]
+            flags = [f"-iquote{sources[0].parent}", *shlex.split(how(made[sources[0]][0][1], sources[0]))[1:]]
             done = subprocess.run([*words, str(one), "--", *flags], capture_output=True, check=False)
             one.unlink()
             # what is wrong in one text is looked for in each

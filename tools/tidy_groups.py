@@ -74,12 +74,17 @@ def own_names(source: Path) -> frozenset[str]:
     return own | (words_of(source) & {"hwy", "main"})
 
 
+def one_text(sources: list[Path]) -> str:
+    """What the files say, one after the other: of what is included only a part is looked at."""
+    return "\n".join(source.read_text() for source in sources)
+
+
 def together(sources: list[Path], made: dict[Path, list[tuple[str, str]]]) -> list[list[Path]]:
-    """The files in groups: of each group all are compiled alike, and none has a name of its own that another one mentions."""
-    alike: dict[str, list[Path]] = defaultdict(list)
+    """The files in groups: of each group all are of one folder and compiled alike, and none has a name of its own that another one mentions."""
+    alike: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     for source in sources:
         # what nothing is made of has no command
-        alike[how(made[source][0][1], source) if source in made else str(source)].append(source)
+        alike[source.parent, how(made[source][0][1], source) if source in made else str(source)].append(source)
     groups: list[list[Path]] = []
     for several in alike.values():
         begun: list[list[Path]] = []
