@@ -95,7 +95,7 @@ def test_disturbed_runs_are_a_share_of_all_that_were_made(tmp_path: Path) -> Non
 
 
 def test_of_many_runs_few_are_shown_and_as_many_that_lie_far_out_at_most(tmp_path: Path) -> None:
-    runs = {"a": Runs(1.0, 0.001, change=lambda run: {"seconds": 5.0} if run % 7 == 0 else {})}
+    runs = {"a": Runs(1.0, 0.001, change=lambda run: {"seconds": 1.4} if run % 7 == 0 else {})}
     rows = sample_rows(compared(tmp_path / "x", runs, 120), most=10)
     far = [row for row in rows if row["relative"] > 1.25]
     assert 10 < len(rows) <= 20 and 5 <= len(far) <= 12

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from nodewise.records.experiment import Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.order import BalancedOrder
+from nodewise.verdicts.steadiness import slow_runs_note
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 from tests.questions import tune_question
 
@@ -81,3 +84,19 @@ def test_runs_that_are_slower_than_all_of_the_baselines_are_named(
         assert note.startswith("3 of 19 runs of it were slower than all of the baseline's (3 s at worst, against 1 s)")
     else:
         assert notes == []
+
+
+def _slow_of(slow: int, runs: int) -> Any:
+    return SimpleNamespace(deciding=lambda accept: ([2.0] * runs, [3.0] * slow + [1.0] * (runs - slow)))
+
+
+@pytest.mark.parametrize(
+    ("slow", "runs", "said"), [(2, 10, False), (3, 10, True), (3, 60, True), (4, 100, False), (5, 100, True)]
+)
+def test_they_are_named_from_three_and_from_a_twentieth_of_all(slow: int, runs: int, said: bool) -> None:
+    note = slow_runs_note(_slow_of(slow, runs), "seconds", False, False)
+    assert bool(note) is said
+    assert (
+        not said
+        or f"{slow} of {runs} runs of it were slower than all of the baseline's (3 s at worst, against 2 s)" in note
+    )
