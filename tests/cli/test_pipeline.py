@@ -2,12 +2,15 @@
 """`nodewise pipeline` as it is typed: what it prints, and what it refuses."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from nodewise.api.pipeline import carry_out, prepare_pipeline
 from nodewise.base.errors import UnavailableError
+from nodewise.cli import pipeline_progress
+from nodewise.cli.pipeline_progress import PipelineProgress
 from tests.cli.conftest import Command
 from tests.pipelines.files import simple, written
 
@@ -49,3 +52,20 @@ def test_what_brings_the_messages_is_named_where_it_is_missing(tmp_path: Path, m
     with pytest.raises(UnavailableError) as caught:
         carry_out(prepare_pipeline(written(tmp_path, simple("kind = 'generator'"))), None)
     assert "in a checkout of nodewise: pip install ./transport; " in str(caught.value.hint)
+
+
+def test_the_page_is_written_anew_every_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Clock:
+        now: float = 100.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    clock, written_at = Clock(), []
+    monkeypatch.setattr(pipeline_progress, "time", clock)
+    monkeypatch.setattr(pipeline_progress, "write_page", lambda *_: written_at.append(clock.now))
+    progress = PipelineProgress(quiet=True, html=tmp_path / "page.html")
+    for clock.now in (100.0, 101.0, 101.9, 102.1, 103.0, 104.0, 104.2):
+        progress.show(None)  # type: ignore[arg-type]
+    assert written_at == [100.0, 102.1, 104.2]

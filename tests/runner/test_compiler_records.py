@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodewise.runner.compilers import gcc_record
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.clang_record import read_clang_record
-from nodewise.runner.compilers.gcc_record import message_text, read_gcc_record, read_gcc_stream
+from nodewise.runner.compilers.gcc_record import message_text, read_gcc_stream
 from nodewise.runner.compilers.toolchain import Compiler, compile_recorded
 from nodewise.vectorization.causes import UNKNOWN, find_cause, load_causes
 
@@ -105,9 +106,10 @@ def test_loops_that_are_gone_are_no_misses() -> None:
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if kind_of(p) == "gcc"], ids=lambda p: p.name)
-def test_in_parts_or_at_once_is_the_same(path: Path) -> None:
-    with gzip.open(path, "rt") as stream:
-        assert read_gcc_record(json.load(stream), path.name) == attempts_of(path)
+def test_in_small_parts_or_large_ones_is_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_large = attempts_of(path)
+    monkeypatch.setattr(gcc_record, "_CHUNK", 100)
+    assert attempts_of(path) == in_large
 
 
 @given(st.integers(0, 3000))
@@ -134,6 +136,10 @@ def record(*entries: dict[str, Any]) -> list[Any]:
     return [{}, [{"id": "1", "name": "vect"}], list(entries)]
 
 
+def read_record(values: Any) -> list[Attempt]:
+    return read_gcc_stream(io.StringIO(json.dumps(values)), "gcc")
+
+
 def test_the_first_kind_of_vectors_gives_the_reason_not_the_last() -> None:
     entries = [
         note("\nAnalyzing loop at a.c:3\n"),
@@ -144,7 +150,7 @@ def test_the_first_kind_of_vectors_gives_the_reason_not_the_last() -> None:
         note("not vectorized: no vectype for stmt: x", "failure"),
         note("couldn't vectorize loop\n", "failure"),
     ]
-    (a,) = read_gcc_record(record(*entries), "gcc")
+    (a,) = read_record(record(*entries))
     assert a.why == ("relevant stmt not supported: _1 = a / b;",)
 
 
@@ -160,13 +166,13 @@ def test_an_epilogue_is_no_loop_of_its_own(epilogue: str) -> None:
         note("not vectorized: control flow in loop.", "failure", 9),
         note("couldn't vectorize loop\n", "failure", 9),
     ]
-    first, second = read_gcc_record(record(*entries), "gcc")
+    first, second = read_record(record(*entries))
     assert (first.width_bytes, first.epilogues, second.place.line) == (32, (16,), 9)
 
 
 def test_vectors_of_the_processors_own_length() -> None:
     entries = [note("Analyzing loop at a.c:3"), note("loop vectorized using variable length vectors", "success")]
-    (a,) = read_gcc_record(record(*entries), "gcc")
+    (a,) = read_record(record(*entries))
     assert a.scalable and a.width_bytes is None
     text = (
         "--- !Passed\nPass:            loop-vectorize\nName:            Vectorized\n"
@@ -237,8 +243,8 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_no_record_is_too_odd_for_the_reader_of_gccs(anything: Any, records: Any) -> None:
-    assert read_gcc_record(anything, "gcc") == [] or isinstance(anything, list)
-    read_gcc_record([{}, [{"id": "1", "name": "vect"}, anything], records], "gcc")
+    assert read_record(anything) == [] or isinstance(anything, list)
+    read_record([{}, [{"id": "1", "name": "vect"}, anything], records])
     assert isinstance(message_text(anything if isinstance(anything, list) else []), str)
 
 
@@ -254,7 +260,7 @@ def test_every_loop_of_a_record_appears_once(kinds: list[str]) -> None:
             entries.append(note("loop vectorized using 64 byte vectors", "success", i + 1))
             if kind == "epilogue":
                 entries.append(note("loop vectorized using 32 byte vectors", "success", i + 1))
-    attempts = read_gcc_record(record(*entries), "gcc")
+    attempts = read_record(record(*entries))
     assert [a.place.line for a in attempts] == list(range(1, len(kinds) + 1))
     assert [a.outcome is Outcome.MISSED for a in attempts] == [k == "missed" for k in kinds]
 

@@ -471,6 +471,9 @@ def test_steal_is_shared_by_those_that_ran() -> None:
 def test_one_page_fault_of_a_long_run_is_no_harm() -> None:
     assert marked(60.0, {"user_s": 60.0, "major_faults": 2.0}, {}) == set()
     assert marked(0.1, {"user_s": 0.1, "major_faults": 2.0}, {}) == {"paging"}
+    # 10 ms each, where waiting is not reported: a twentieth of 0.2 s
+    assert marked(0.19, {"user_s": 0.19, "major_faults": 1.0}, {}) == {"paging"}
+    assert marked(0.21, {"user_s": 0.21, "major_faults": 1.0}, {}) == set()
 
 
 def test_ticks_of_one_processor_are_rounded_as_those_of_two() -> None:

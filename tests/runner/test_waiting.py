@@ -26,6 +26,18 @@ def test_waiting_of_threads_and_children_is_counted() -> None:
     assert sample.usage["waited_s"] > sample.usage["watched_s"]
 
 
+def test_work_far_below_the_program_is_seen() -> None:
+    # scripts that start scripts: only the last of four works
+    code = "import time; t = time.process_time()\nwhile time.process_time() - t < 0.4: pass"
+    for _ in range(3):
+        code = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {code!r}])"
+    with LocalLauncher() as launcher:
+        sample = launcher.run(Setting(command=(sys.executable, "-S", "-c", code)))
+    if "watched_s" not in sample.usage:
+        pytest.skip("the kernel does not report how long threads waited")
+    assert sample.usage["watched_s"] > 0.5 * (sample.usage["user_s"] + sample.usage["system_s"])
+
+
 def test_threads_that_only_sleep_are_none_that_worked() -> None:
     spin = "t = time.process_time()\nwhile time.process_time() - t < 0.3: pass"
     code = (

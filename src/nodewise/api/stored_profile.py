@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +30,7 @@ from nodewise.profile.result import (
     thread_shares,
     waiting_shares,
 )
-from nodewise.profile.samples import Recorded, read_samples
+from nodewise.profile.samples import Recorded, Taken, read_samples
 
 #: Files of a recording, by what made them; that of a rank has its number behind, in a folder of its node.
 RECORDING, SPIED = "perf.data", "py-spy.json"
@@ -97,44 +97,13 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
     recorded = {rank: _recorded(path) for rank, path in files.items()}
     samples = sorted((taken for one in recorded.values() for taken in one.samples), key=lambda taken: taken.time)
     work = [taken for taken in samples if taken.waited is None]
-    notes = list(kept.notes)
-    lost = sum(one.lost for one in recorded.values())
-    if lost:
-        notes.append(
-            f"{samples_text(lost)} {'were' if lost != 1 else 'was'} lost: a lower --rate, or a faster disk for --out, keeps them"
-        )
-    cut = 0.0 if spied or kept.chains == "none" else cut_share(work)
-    if cut >= _MANY_CUT:
-        notes.append(
-            f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
-        )
-    brief, many = _brief_processes(recorded, 1 / kept.rate)
-    if brief >= _MANY_BRIEF:
-        notes.append(
-            f"{brief} of {many} processes ended before their first sample: what they did is missing; a higher --rate, such as 999, sees more of them"
-        )
-    if len(work) < FEWEST:
-        more = "" if brief >= _MANY_BRIEF else ": let it run longer, or ask for more by --rate"
-        notes.append(f"{samples_text(len(work))} bear{'s' * (len(work) == 1)} no shares{more}")
-    # each recording has the limit, so that of a rank is full whatever those of others hold
-    full = [one for rank, one in recorded.items() if most_bytes and files[rank].stat().st_size > 0.95 * most_bytes]
-    if ended := [one.samples[-1].time for one in full if one.samples]:
-        begun = min(life.first for one in recorded.values() for life in one.threads.values())
-        which = f" by {len(full)} of {len(files)} ranks" if len(files) > 1 else ""
-        notes.append(
-            f"the limit of {format_bytes(most_bytes)} was reached{which} {min(ended) - begun:.1f} s after the start: what came later is missing"
-        )
-    if not spied and addr2line() is None:
-        notes.append("there are no source lines: addr2line is missing (package binutils)")
     spinning = spinning_share(work)
-    if spinning:
-        notes.append(
-            f"{format_percent(spinning)} of the samples are in functions that wait by spinning, going by their names: a guess"
-        )
-    if spied:
-        notes.append("how long threads waited is not known: py-spy leaves these samples out")
-    elif not kept.off_cpu:
-        notes.append("waiting is summed for each thread; where it happened is shown by --off-cpu")
+    notes = [
+        *kept.notes,
+        *_missing(recorded, work, kept),
+        *_cut_short(files, recorded, most_bytes),
+        *_limits(kept, spinning),
+    ]
     result = ProfileResult(
         command=kept.command,
         machine=kept.machine,
@@ -151,7 +120,7 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         off_cpu=kept.off_cpu,
         perf=kept.perf,
         samples=len(work),
-        lost=lost,
+        lost=sum(one.lost for one in recorded.values()),
         functions=function_shares(work),
         only_calling=calling_count(work),
         lines=line_shares(work, py_spy.lines_as_recorded if spied else places_of),
@@ -164,6 +133,61 @@ def read_recordings(folder: Path, kept: Kept, most_bytes: int = 0) -> Profiled:
         recordings=tuple(str(path) for path in files.values()),
     )
     return Profiled(result, recorded)
+
+
+def _missing(recorded: Mapping[int | None, Recorded], work: Sequence[Taken], kept: Kept) -> list[str]:
+    """What of the program's work the samples do not hold."""
+    notes = []
+    lost = sum(one.lost for one in recorded.values())
+    if lost:
+        notes.append(
+            f"{samples_text(lost)} {'were' if lost != 1 else 'was'} lost: a lower --rate, or a faster disk for --out, keeps them"
+        )
+    cut = 0.0 if kept.event == py_spy.EVENT or kept.chains == "none" else cut_share(work)
+    if cut >= _MANY_CUT:
+        notes.append(
+            f"outer callers are missing of {format_percent(cut)} of the samples: {_why_cut(kept.chains, kept.chains_lack)}"
+        )
+    brief, many = _brief_processes(recorded, 1 / kept.rate)
+    if brief >= _MANY_BRIEF:
+        notes.append(
+            f"{brief} of {many} processes ended before their first sample: what they did is missing; a higher --rate, such as 999, sees more of them"
+        )
+    if len(work) < FEWEST:
+        more = "" if brief >= _MANY_BRIEF else ": let it run longer, or ask for more by --rate"
+        notes.append(f"{samples_text(len(work))} bear{'s' * (len(work) == 1)} no shares{more}")
+    return notes
+
+
+def _cut_short(files: Mapping[int | None, Path], recorded: Mapping[int | None, Recorded], most_bytes: int) -> list[str]:
+    """That recordings were ended by their limit, 0 for none."""
+    # each recording has the limit, so that of a rank is full whatever those of others hold
+    full = [one for rank, one in recorded.items() if most_bytes and files[rank].stat().st_size > 0.95 * most_bytes]
+    ended = [one.samples[-1].time for one in full if one.samples]
+    if not ended:
+        return []
+    begun = min(life.first for one in recorded.values() for life in one.threads.values())
+    which = f" by {len(full)} of {len(files)} ranks" if len(files) > 1 else ""
+    return [
+        f"the limit of {format_bytes(most_bytes)} was reached{which} {min(ended) - begun:.1f} s after the start: what came later is missing"
+    ]
+
+
+def _limits(kept: Kept, spinning: float) -> list[str]:
+    """What such a recording cannot show."""
+    notes = []
+    spied = kept.event == py_spy.EVENT
+    if not spied and addr2line() is None:
+        notes.append("there are no source lines: addr2line is missing (package binutils)")
+    if spinning:
+        notes.append(
+            f"{format_percent(spinning)} of the samples are in functions that wait by spinning, going by their names: a guess"
+        )
+    if spied:
+        notes.append("how long threads waited is not known: py-spy leaves these samples out")
+    elif not kept.off_cpu:
+        notes.append("waiting is summed for each thread; where it happened is shown by --off-cpu")
+    return notes
 
 
 def _brief_processes(recorded: Mapping[int | None, Recorded], interval_s: float) -> tuple[int, int]:

@@ -52,6 +52,7 @@ from nodewise.search.grid import GridSearch
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.space import AS_STARTED, Point
+from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline
@@ -65,7 +66,7 @@ from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
 #: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
 #: share of what is left then, so that all that is said of them holds together.
-_ALPHA, _FIRST_SHARE = 0.05, 0.9
+_FIRST_SHARE = 0.9
 _MOST_BLOCKS = 400
 #: Whether another setting overtakes the candidate is asked again after this part more of blocks: the model is fitted anew for it.
 _ASKED_AGAIN = 1 / 4
@@ -273,7 +274,7 @@ class Tuner:
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""
-        stopped, alpha = "", _ALPHA * _FIRST_SHARE
+        stopped, alpha = "", ALPHA * _FIRST_SHARE
         while True:
             self._explore(alpha)
             point = self._best()

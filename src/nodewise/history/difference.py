@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 
 from nodewise.base.errors import InputError
 from nodewise.history.entry import Entry, Point
+from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
-
-_TOGETHER = 0.05
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def difference_of(one: tuple[Side, Entry], other: tuple[Side, Entry], within: fl
             f"{first.asked} and {second.asked} measured nothing that is alike: {_names(before)} in {first.asked}, {_names(after)} in {second.asked}",
             "name two experiments of one program: nodewise history PROGRAM lists them",
         )
-    level = 1 - _TOGETHER / len(shared)
+    level = 1 - ALPHA / len(shared)
     found = _differences(then, now)
     pairs = tuple(_pair(before[a], after[b], level, within, not found) for a, b in shared)
     return Difference(

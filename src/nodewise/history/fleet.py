@@ -15,10 +15,9 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.history.entry import Entry, Point
+from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
-
-_TOGETHER = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def fleet_of(entries: Sequence[Entry], within: float, left_out: Sequence[str] = 
             "name the folders of one program's experiments on several nodes, or the folder that holds them",
         )
     pairs = sum(math.comb(len(points), 2) for points in shared.values())
-    level = 1 - _TOGETHER / pairs
+    level = 1 - ALPHA / pairs
     usual = _usual(entries)
     tables = tuple(_table(points, entries, names, level, within, usual) for points in shared.values())
     return Fleet("fleet", tuple(names), tables, level, within, tuple(left_out))

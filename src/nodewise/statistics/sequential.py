@@ -19,6 +19,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+#: How often at most something of what one result says may be wrong: all its comparisons share this rate.
+ALPHA = 0.05
 #: Of fewer blocks even equal signs of all are no rare luck: 2 / 2^5 is above 5%.
 FEWEST_BLOCKS = 6
 #: This share of alpha is not spent, since the sums are only nearly normal.
@@ -76,7 +78,7 @@ class Looks:
     """`at`: after how many blocks to look, ascending; `alpha`: the error rate of all looks together."""
 
     at: tuple[int, ...]
-    alpha: float = 0.05
+    alpha: float = ALPHA
 
     @property
     def level(self) -> float:
@@ -102,7 +104,7 @@ def _common_chance(at: tuple[int, ...], alpha: float) -> float:
     return low
 
 
-def plan_looks(most_blocks: int, alpha: float = 0.05, before_end: int | None = None) -> Looks:
+def plan_looks(most_blocks: int, alpha: float = ALPHA, before_end: int | None = None) -> Looks:
     """Looks for a comparison of at most `most_blocks` blocks, the last one at the end, growing geometrically; where it is given,
     up to one after `before_end` blocks, which comes before the last.
 
@@ -128,7 +130,7 @@ class OpenLooks:
     together, each with its part of alpha.
     """
 
-    alpha: float = 0.05
+    alpha: float = ALPHA
     comparisons: int = 1
 
     def due(self, blocks: int) -> bool:

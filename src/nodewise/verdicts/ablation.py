@@ -14,17 +14,16 @@ from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.resolution import MOST_MORE, pairs_to_narrow
-from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.sequential import ALPHA, FEWEST_BLOCKS
 from nodewise.verdicts.pair import pair_up
 
 #: The phases of the runs that show what carries a gain: before the comparison that decides, and after it.
 REDUCE, AFTER = "reduce", "confirm"
-_ALPHA = 0.05
 
 
 def ablation_blocks(axes: int) -> int:
     """In how many blocks so many axes have to be put back, each for itself, before there are intervals."""
-    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ALPHA / axes)))
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(ALPHA / axes)))
 
 
 def first_blocks(axes: int) -> int:
@@ -36,7 +35,7 @@ def level_of(axes: int, blocks: int) -> float:
     """At which level an axis of so many is judged after so many blocks. They are looked at once, or where that leaves an axis
     open and there are more runs a second time: each look has half of the error then.
     """
-    return 1 - _ALPHA / max(1, axes) / (2 if blocks > first_blocks(axes) else 1)
+    return 1 - ALPHA / max(1, axes) / (2 if blocks > first_blocks(axes) else 1)
 
 
 @dataclass(frozen=True)

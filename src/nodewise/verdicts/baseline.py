@@ -15,7 +15,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import kind_named
 from nodewise.runner.objective import Objective
 from nodewise.statistics.disturbance import mostly
-from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.sequential import ALPHA, OpenLooks
 from nodewise.statistics.summary import median
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Verdict, Word, judge
@@ -143,7 +143,7 @@ def against_baseline(
     if not pairs:
         old = ", ".join(k for k in then.settings if costs_of(then, k, phase_of(then)))
         asked.append(f"commands: {old or 'none'} then, {', '.join(k for k, _ in ran)} now")
-    looks = looks or OpenLooks(0.05, max(1, len(pairs)))
+    looks = looks or OpenLooks(ALPHA, max(1, len(pairs)))
     texts_then = {c.name: c.text for c in question_of(then).contenders}
     comparable = not asked and (any_machine or not found)
     judged = tuple(_pair(now, then, one, other, comparable, looks) for one, other in pairs)

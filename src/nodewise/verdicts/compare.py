@@ -20,7 +20,7 @@ from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.modes import Mode, modes
-from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.sequential import ALPHA, OpenLooks
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.trend import drift, first_run_differs
 from nodewise.statistics.verdict import Word, format_ratio
@@ -64,7 +64,7 @@ def comparisons(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def looks_of(pairs: int) -> OpenLooks:
     """When to look at that many comparisons, and at which level each: at 95% all of them hold together."""
-    return OpenLooks(0.05, max(1, pairs))
+    return OpenLooks(ALPHA, max(1, pairs))
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,12 @@ from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.disturbance import mostly, repeat_worthy
 from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LEVEL, Expected, Fits, Numbers
-from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.sequential import ALPHA, FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import format_factor
 from nodewise.verdicts.question import stopped_by
 
 SCALE = "scale"
-_TOGETHER = 0.05
 #: So many counts are asked for the least one that meets a deadline.
 _ASKED = 160
 
@@ -233,9 +232,7 @@ def _point(
     others = max(1, len(counts) - 1)
     ratio = None
     if len(both) and i != base:
-        ratio = ratio_interval(
-            [float(t) for t in both[:, base]], [float(t) for t in both[:, i]], 1 - _TOGETHER / others
-        )
+        ratio = ratio_interval([float(t) for t in both[:, base]], [float(t) for t in both[:, i]], 1 - ALPHA / others)
     speedup = 1.0 if i == base else grown * ratio.ratio if ratio else None
     # nothing is claimed where most blocks were disturbed
     held = not busy and ratio is not None and ratio.low > 0 and math.isfinite(ratio.high)

@@ -16,7 +16,7 @@ from nodewise.records.kept_limits import KeptLimit
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.disturbance import Met, disturbance
-from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.sequential import ALPHA, FEWEST_BLOCKS
 from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import Word, judge
 from nodewise.studies.commands import Contender
@@ -26,8 +26,6 @@ from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
 from nodewise.verdicts.secondary import interval_of
 
-#: The chance that any of the intervals does not hold.
-_ERROR = 0.05
 #: A share beyond this is of a limit that does not hold.
 ABOVE_LIMIT = 1.02
 #: How many of a peer's threads were bound one by one, where that was asked for: 0, they could not be.
@@ -179,7 +177,7 @@ def against(
     others = [s for s in references if s is not one]
     if not others or not one.times:
         return None
-    level, all_level = 1 - _ERROR / together, 1 - _ERROR / together / len(others)
+    level, all_level = 1 - ALPHA / together, 1 - ALPHA / together / len(others)
     nearest: tuple[float, Series, Pairs] | None = None
     low, high, fewest = math.inf, math.inf, len(one.times)
     for other in others:
@@ -215,7 +213,7 @@ def against(
 def fewest_for(intervals: int) -> int:
     """How many blocks it takes at least until there can be each of so many intervals, all of them holding together at 95%."""
     # of n blocks all are on one side of the true median with a chance of 2 / 2^n
-    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ERROR / max(1, intervals))))
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(ALPHA / max(1, intervals))))
 
 
 def share_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:

@@ -95,15 +95,11 @@ def message_text(message: Sequence[Any]) -> str:
     return "".join(parts).strip()
 
 
-def read_gcc_record(record: Any, compiler: str) -> list[Attempt]:
-    """The attempts in a parsed record, in its order. A part that is not as it should be is left out."""
-    if not isinstance(record, list) or len(record) < 3:
-        return []
-    return _read(record[1], record[2] if isinstance(record[2], list) else [], compiler)
-
-
 def read_gcc_stream(stream: TextIO, compiler: str) -> list[Attempt]:
-    """The attempts in a record's text, of which only a part is held at a time: templates make hundreds of megabytes."""
+    """The attempts in a record's text, in its order. A part that is not as it should be is left out.
+
+    Only a part of the text is held at a time: templates make hundreds of megabytes.
+    """
     parts = _Parts(stream)
     if not parts.skip("["):
         return []
