@@ -40,7 +40,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Rewrite this process's share; with one process there is nothing to share."""
     worker = getattr(session.config, "workerinput", None)
     hook = next((one for one in sys.meta_path if type(one).__name__ == "AssertionRewritingHook"), None)
-    if worker is None or not isinstance(hook, importlib.abc.Loader):
+    if worker is None or session.config.rootpath != ROOT or not isinstance(hook, importlib.abc.Loader):
         return
     number, count = int(worker["workerid"].removeprefix("gw")), int(worker["workercount"])
     for path in sorted((ROOT / "tests").rglob("test_*.py"))[number::count]:

@@ -246,6 +246,7 @@ except KeyboardInterrupt as problem:
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("what", ["run", "compare", "tune"])
 def test_ctrl_c_is_raised_once_the_programs_have_ended(what: str, tmp_path: Path) -> None:
     process = subprocess.Popen(

@@ -19,6 +19,7 @@ DEAF = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("how", DEAF)
 @pytest.mark.parametrize(
     ("words", "code", "said"),

@@ -12,6 +12,7 @@ from nodewise.machine.sources import load_machine
 MACHINE = f"synthetic:core:{PROCESSORS // 2} pu:2"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_difference_of_30_percent_is_told_beside_load_elsewhere(case: Elsewhere) -> None:
     made, dice, machine = computed(case, 1.3, 5), random.Random(str(case)), load_machine(MACHINE)

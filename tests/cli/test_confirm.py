@@ -93,6 +93,7 @@ def test_a_promise_that_holds(nodewise: Command, tuned: str, tmp_path: Path) -> 
     assert again.returncode == 0 and "The promise holds" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("share", "word"), [("0.8", "smaller"), ("1.0", "gone"), ("1.3", "reversed")])
 def test_one_that_does_not(nodewise: Command, tuned: str, tmp_path: Path, share: str, word: str) -> None:
     (tmp_path / "truth").write_text(share)

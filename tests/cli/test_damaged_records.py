@@ -23,6 +23,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return store(tmp_path_factory.mktemp("stored"))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("most", CHOSEN)
 @pytest.mark.parametrize("kind", ["run", "compare", "tune", "scale", "confirm"])
 def test_one_thing_changed_is_no_defect(stored: dict[str, Path], kind: str, most: int, tmp_path: Path) -> None:

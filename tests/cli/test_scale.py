@@ -52,6 +52,7 @@ def test_a_scaling_from_the_command_line_to_its_reports(
     assert json.loads(hidden.stdout)["points"] == found["points"]
 
 
+@pytest.mark.long
 def test_weak_scaling_takes_the_number_from_the_command(nodewise_here: Command, program: tuple[str, ...]) -> None:
     done = nodewise_here("scale", *MANY, "--weak", "--blocks", "6", "--json", "--", *program, "{threads}")
     found = json.loads(done.stdout)

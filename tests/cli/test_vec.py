@@ -221,6 +221,7 @@ def test_a_parallel_region_in_a_loop_is_the_reason(nodewise: Command, tmp_path: 
     assert inner["compilers"][0]["status"] == "vectorized" and inner["functions"] == ["f"]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("directive", ["parallel for", "task", "critical", "single"])
 @pytest.mark.parametrize("flag", ["-O3", "-fopenmp-simd"])
 def test_directives_that_do_not_count_are_no_reason(

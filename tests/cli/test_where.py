@@ -139,6 +139,7 @@ def test_an_interrupt_is_the_programs_and_the_table_still_comes(tmp_path):
     assert "samples in" in printed and "nodewise" not in printed.split("samples in")[1]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
 @pytest.mark.parametrize("alone", [True, False])
 def test_an_interrupt_reaches_the_program_once(number, alone, tmp_path):
@@ -160,6 +161,7 @@ def test_an_interrupt_reaches_the_program_once(number, alone, tmp_path):
     assert child.returncode == 41 and "samples in" in printed, printed
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_the_program_ends_with_whoever_watches_it(number, tmp_path):
     script = "(setsid sh -c 'trap \"\" TERM; echo $$ >> pids; sleep 60; true') & echo $$ >> pids; wait"

@@ -67,6 +67,7 @@ def test_ranks_that_do_less_are_not_faster(tmp_path: Path, proof: dict[str, Any]
     assert 1 in program.seen and found.best.values.get("ranks", 4) >= 4
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "printed",
     ["", "done", "version 4.1.4", "65536 points", "12.5", "sum {run}.345678"],

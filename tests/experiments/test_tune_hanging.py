@@ -58,6 +58,7 @@ def _confirmed(out: Path) -> set[str]:
     return {key for key in experiment.settings if experiment.records.of(key, CONFIRM).size} - {"baseline"}
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("budget", [Budget(100.0), Budget(None, 60), Budget(None, 20)])
 @pytest.mark.parametrize(
     ("outcomes", "values", "reason", "notes"),
@@ -95,6 +96,7 @@ def test_where_nothing_else_ends_the_program_stays_and_it_is_said(
     assert "--resume" not in text and "more runs" not in text and going_on(result, budget) == GoingOn()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("outcomes", "best", "hanging"),

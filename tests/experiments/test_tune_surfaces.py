@@ -90,6 +90,7 @@ def test_a_region_that_crashes_is_left_alone(tmp_path: Path) -> None:
         assert failed <= 0.15 * one.result.runs
 
 
+@pytest.mark.long
 def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:
     for seed in range(2):
         one = tuned(MADE["fails by itself"], seed, str(tmp_path))

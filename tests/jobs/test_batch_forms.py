@@ -82,6 +82,7 @@ def ran(script: Path, stand_ins: Path, shell: str, **more: str) -> subprocess.Co
     return subprocess.run([shell, str(script)], cwd="/", env=environment, capture_output=True, check=False)
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("form", FORMS)
 def test_scripts_give_each_rank_what_was_meant(tmp_path: Path, stand_ins: Path, form: str, kind: str) -> None:

@@ -91,6 +91,7 @@ class Case:
             path.unlink()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("launcher", "name"), LAUNCHED)
 def test_lines_and_scripts_give_each_rank_what_was_meant(tmp_path: Path, launcher: str, name: str) -> None:
     case = Case(tmp_path, launcher, HOSTILE.get(name, b" ".join(HOSTILE.values())))

@@ -63,6 +63,7 @@ def stand_ins(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("form", "kind"), [*((form, "all") for form in LAUNCHED), *crossed([*LAUNCHED], [*HOSTILE])])
 def test_the_chosen_ranks_are_recorded_and_all_get_what_was_meant(
     tmp_path: Path, stand_ins: Path, form: str, kind: str, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_all_are_found_in_any_layout(layout: str, longest: int, monkeypatch: pyt
     assert (names, others) == (NAMES, [])
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("layout", [n for n in LAYOUTS if not any(w in n for w in ("joined", "indent 0", "list"))])
 def test_one_that_is_cut_off_costs_no_other(layout: str) -> None:
     whole = LAYOUTS[layout]

@@ -33,6 +33,7 @@ def _asked(machine: Path, location: str) -> list[int]:
     return sorted(int(p) for p in said.split(",") if p)
 
 
+@pytest.mark.some(2)
 @pytest.mark.skipif(
     not (shutil.which("hwloc-calc") and shutil.which("lstopo-no-graphics")), reason="the package hwloc is not installed"
 )

@@ -47,6 +47,7 @@ def _unlike(name, case, job):
 
 
 # hundreds of cases a file, each of which takes less than pytest needs for a test
+@pytest.mark.some(4)
 @pytest.mark.parametrize("file", FILES)
 def test_ranks_are_bound_as_the_launcher_bound_them(file):
     cases = _cases(file)

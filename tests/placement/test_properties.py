@@ -309,6 +309,7 @@ _SOME = st.one_of(
 )
 
 
+@pytest.mark.some(17)
 @pytest.mark.parametrize("name", list(READERS))
 @settings(max_examples=examples(250), deadline=2000)
 @given(text=_SOME)

@@ -18,6 +18,7 @@ MAIN = "void a(long); int main(void) { a(1000); return 0; }"
 BARE = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
 
 
+@pytest.mark.some(6)
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no compiler")
 @pytest.mark.parametrize("found", ["rpath", "variable", "path"])
 @pytest.mark.parametrize(

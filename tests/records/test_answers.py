@@ -105,6 +105,7 @@ def test_whoever_measures_hears_of_it_as_soon_as_the_baseline_has_repeated(tmp_p
     assert read_experiment(tmp_path / "e").records[1].sample.output == "2.5"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [c[0] for c in AUTO])
 def test_going_on_judges_as_without_a_break(tmp_path: Path, name: str) -> None:
     runs = next(c[1] for c in AUTO if c[0] == name)

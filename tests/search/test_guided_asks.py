@@ -124,6 +124,7 @@ def _short(point: Point, space: Space) -> str:
     return " ".join(f"{n}={v}" for n, v in point.items() if v != space.default.get(n)) or "default"
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("case", CASES)
 def test_a_search_asks_for_what_it_asked_for(case: str, seed: int) -> None:

@@ -13,6 +13,7 @@ JUDGED = {name: noise for name, noise in (FAMILIES | HARDER).items() if name != 
 
 
 # 60 at 4 %: more than 7 would come once in 300 times; of 20 more than 3 once in 130
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("experiments", "most"), [(20, 3), pytest.param(EXPERIMENTS, 7, marks=pytest.mark.long)])
 @pytest.mark.parametrize("family", JUDGED)
 def test_equal_commands_are_seldom_called_different(family: str, experiments: int, most: int) -> None:

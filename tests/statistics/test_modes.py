@@ -37,6 +37,7 @@ UNIMODAL: dict[str, Family] = {
 }
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     ("n", "times"),
     [

@@ -64,6 +64,7 @@ def test_equal_programs_that_print_two_decimals_are_not_distinguished() -> None:
     assert judge(ratio_interval([0.53] * 20, [0.50] * 20), 0.01).word is Word.FASTER
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("how", [np.round, np.floor])
 @pytest.mark.parametrize("noise", [0.0005, 0.002, 0.004, 0.008, 0.02])
 @pytest.mark.parametrize("blocks", [8, 30])

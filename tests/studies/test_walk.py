@@ -110,6 +110,7 @@ def _long(*case: str | list[str]) -> Any:
     return pytest.param(*case, marks=pytest.mark.long)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "broken"),
     [

@@ -276,6 +276,7 @@ def test_a_forked_child_is_told_and_harms_nothing():
     assert done.returncode == 0
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("scheme", [*SCHEMES[1:], "ofi+tcp", "ofi+shm"])
 def test_who_is_lost_is_told_where_the_next_one_at_its_address_refuses(scheme, tmp_path):
     """An end that meets a wrong one in its peer's place waits for neither."""

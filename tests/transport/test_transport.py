@@ -174,6 +174,7 @@ def test_a_thousand_kills(programs, scheme):
         kill_one_side(programs, chance, scheme)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("scheme", ["shm", "ipc", "tcp"])
 @pytest.mark.parametrize("killed", ["push", "pull"])
 def test_a_new_peer_takes_the_place_of_one_that_was_killed_while_they_met(programs, killed, scheme):

@@ -63,6 +63,7 @@ def _levels() -> list[Any]:
     return found
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", _levels())
 def test_every_level_brings_edge_files_back(name: str, edges: Path) -> None:
     one = answer(name, {"folder": str(edges)}, "--threads", "1")

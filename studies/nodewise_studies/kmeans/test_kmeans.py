@@ -24,6 +24,7 @@ def _run(folder: Path, variant: str, point: Mapping[str, str], *options: str) ->
     return {name: np.load(folder / f"{name}.npy") for name in OUTPUTS}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", ["rgb", "uniform", "ties", "wide"])
 @pytest.mark.parametrize("seed", ["3", pytest.param("4", marks=pytest.mark.long)])
 def test_all_variants_agree_to_the_bit(kind: str, seed: str, tmp_path: Path) -> None:

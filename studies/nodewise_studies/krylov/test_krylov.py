@@ -154,6 +154,7 @@ def test_threads_are_blocks_unless_their_number_is_given() -> None:
     assert metrics("gmres", 2, n="12", blocks="1")["iterations"] == metrics("gmres", 1, n="12")["iterations"]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("peer", "knobs"),
     [

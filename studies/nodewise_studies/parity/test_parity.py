@@ -154,6 +154,7 @@ def test_the_old_scheme_takes_a_third_more_and_the_new_one_a_fifth() -> None:
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long, id="every")])
 @pytest.mark.parametrize("variant", ["galois", "pairwise", "array", "array_shuffle"])
 def test_every_loss_that_is_survived_is_rebuilt(variant: str, every: bool) -> None:

@@ -286,6 +286,7 @@ def test_the_elided_lock_does_what_each_end_of_a_transaction_asks_for(tmp_path: 
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 @x86
 def test_the_elided_lock_counts_rightly_by_its_own_instructions(tmp_path: Path) -> None:
     command = [str(_compiled("counted", tmp_path))]

@@ -216,6 +216,7 @@ _KILLED = (
 )
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("victim", "killed"), crossed(["sender", "receiver"], _KILLED))
 def test_a_side_that_is_killed_ends_the_run_and_leaves_nothing(victim: str, killed: tuple[str, str]) -> None:
     name, kind = killed

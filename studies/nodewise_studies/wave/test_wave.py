@@ -107,6 +107,7 @@ def test_a_source_and_a_receiver_may_change_places(variant: str, tmp_path: Path)
     np.testing.assert_allclose(heard[1], heard[0], atol=2e-6 * loudest)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("order", ["2", "4", "8", "16"])
 def test_all_ways_by_vectors_give_the_same_bits(order: str, tmp_path: Path) -> None:
     point = {"nz": "43", "ny": "61", "nx": "37", "steps": "13", "order": order, "sponge": "7"}
@@ -124,6 +125,7 @@ def test_all_ways_by_vectors_give_the_same_bits(order: str, tmp_path: Path) -> N
                 np.testing.assert_array_equal(other[name], due[name], err_msg=f"{variant} {more} {threads} {name}")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("variant", ["plain", "simd", "blocked", "temporal"])
 def test_ranks_give_the_bits_of_one(variant: str, tmp_path: Path) -> None:
     launcher = next(filter(launcher_here, LAUNCHERS), None)

@@ -186,6 +186,7 @@ def view() -> Iterator[Page]:
         browser.close()
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize(
     "fonts", [pytest.param(FONTS[:2], id="two"), pytest.param(FONTS, id="all", marks=pytest.mark.long)]
 )

@@ -48,6 +48,7 @@ def test_a_table_keeps_to_the_width(width: int) -> None:
     assert max(map(len, lines[1:7])) <= width
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("width", range(40, 121, 4))
 def test_bars_are_as_long_as_their_shares_or_not_there(width: int) -> None:
     lines = text_of("study", study_result(), width=width).splitlines()
