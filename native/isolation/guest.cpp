@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -24,11 +23,10 @@
 #include "isolation/guest_network.h"
 #include "isolation/guest_root.h"
 #include "isolation/inside.h"
+#include "json/json.h"
 
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 void check(bool well, const std::string& what) {
     if (!well) {
@@ -61,7 +59,9 @@ void share(const char* tag, const std::string& path, const std::string& cache) {
 
 json read_job() {
     std::ifstream file("/job.json");
-    return json::parse(file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return nodewise::parse_json(text.str(), "the job");
 }
 
 // The program's streams are files that the host passes on.
@@ -113,7 +113,7 @@ dev_t file_system_of(const char* path) {
 void note_mapping(const json& job, dev_t host) {
     check(chdir(job.at("cwd").get<std::string>().c_str()) == 0, "cannot enter the working directory");
     const bool mapped = is_mapped(program_of(job), host);
-    std::ofstream("/run/nodewise/report", std::ios::app) << json::object({{"mapped", mapped}}).dump() << "\n";
+    std::ofstream("/run/nodewise/report", std::ios::app) << nodewise::to_text(json::object({{"mapped", mapped}})) << "\n";
 }
 
 [[noreturn]] void become(const json& job) {

@@ -15,12 +15,11 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "json/json.h"
 
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kCannotStart = 127;
 constexpr std::array kPassedOn{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -52,7 +51,7 @@ int open_channel(const std::string& channel) {
 }
 
 void say(int to, const json& line) {
-    const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string text = to_text(line) + "\n";
     // a report that cannot be written is missed by who reads it
     [[maybe_unused]] const ssize_t written = write(to, text.data(), text.size());
     fsync(to);

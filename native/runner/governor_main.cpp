@@ -20,21 +20,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/governor.h"
 #include "runner/guard.h"
 
 namespace {
 
-using nlohmann::json;
 using nodewise::cpufreq_folder;
 using nodewise::first_line;
 using nodewise::FrequencyTable;
+using nodewise::json;
 
 constexpr int kNotSet = 3;
 
@@ -190,8 +190,7 @@ int measure(const Asked& asked) {
     const int code = run_together(asked);
     const double seconds = now_s() - begin;
     const FrequencyTable counted = difference(before, nodewise::read_table(asked.sys, asked.processors[0]));
-    // a line of the protocol begins with its version
-    nlohmann::ordered_json made = {{"nodewise", 1}, {"seconds", seconds}};
+    json made = {{"seconds", seconds}};
     if (counted.there) {
         const std::int64_t top = counted.time_in_state.rbegin()->first;
         std::int64_t into_top = 0;
@@ -204,9 +203,9 @@ int measure(const Asked& asked) {
         }
         made["transitions"] = all;
         made["into_top"] = into_top;
-        std::cerr << "nodewise-governor: " << as_json(counted).dump() << '\n';
+        std::cerr << "nodewise-governor: " << nodewise::to_text(as_json(counted)) << '\n';
     }
-    std::cout << made.dump() << '\n' << std::flush;
+    std::cout << nodewise::protocol_line(made) << '\n' << std::flush;
     return code;
 }
 

@@ -22,17 +22,17 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/capture.h"
 #include "runner/waiting.h"
 
 namespace {
 
-using nlohmann::json;
+using nodewise::json;
 
 constexpr int kCannotStart = 127;
 // What whoever starts ranks sends them, or the terminal does, is the program's to hear.
@@ -116,7 +116,7 @@ class Record {
     Record& operator=(const Record&) = delete;
     // In one write, so that a line is there whole or not at all.
     [[nodiscard]] bool add(const json& line) const {
-        const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+        const std::string text = nodewise::to_text(line) + "\n";
         return descriptor_ >= 0 && write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     }
 

@@ -3,20 +3,18 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "json/json.h"
+
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kMostProcessors = 8192;  // as many as Linux can be built for
 constexpr int kMostNodes = 1024;       // the same
 constexpr int kMostLimits = 64;
 constexpr double kLongest_s = 1e9;
-constexpr int kDeepest = 20;
 
 // The bytes of a text as the engine sends it: each as the character of that number, since JSON holds characters only.
 std::string to_bytes(const std::string& text) {
@@ -47,14 +45,14 @@ std::vector<std::string> to_bytes(const std::vector<std::string>& texts) {
 // A whole number from 0 on and below `most`: any other would be cut to one that fits.
 int to_number(const json& value, int most, const char* what) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(most)) {
-        throw std::invalid_argument(std::string("the request has ") + what + " " + value.dump());
+        throw std::invalid_argument(std::string("the request has ") + what + " " + to_text(value));
     }
     return value.get<int>();
 }
 
 std::uint64_t to_size(const json& value) {
     if (!value.is_number_unsigned()) {
-        throw std::invalid_argument("the request has a size " + value.dump());
+        throw std::invalid_argument("the request has a size " + to_text(value));
     }
     return value.get<std::uint64_t>();
 }
@@ -94,20 +92,10 @@ Job to_job(const json& request) {
     return job;
 }
 
-// Objects are taken apart by recursion: a deep one would find the end of the stack.
-json parse_bounded(const std::string& frame) {
-    return json::parse(frame, [](int depth, json::parse_event_t, const json&) {
-        if (depth > kDeepest) {
-            throw std::invalid_argument("the request is nested too deeply");
-        }
-        return true;
-    });
-}
-
 }  // namespace
 
 Request parse_request(const std::string& frame) {
-    const json asked = parse_bounded(frame);
+    const json asked = parse_json(frame, "the request");
     Request request;
     if (asked.contains("cancel")) {
         request.cancel = true;

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "json/json.h"
 #include "runner/capture.h"
 #include "runner/conditions.h"
 #include "runner/counters.h"
@@ -30,7 +30,7 @@
 
 namespace {
 
-using nlohmann::json;
+using nodewise::json;
 
 bool read_all(int descriptor, char* to, std::size_t count) {
     while (count > 0) {
@@ -247,7 +247,7 @@ int serve(int guard, const std::string& root) {
             return 1;
         }
         // what a program prints may be any bytes: those that are no UTF-8 are replaced
-        if (!write_frame(reply.dump(-1, ' ', false, json::error_handler_t::replace))) {
+        if (!write_frame(nodewise::to_text(reply))) {
             return 1;
         }
     }

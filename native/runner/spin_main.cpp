@@ -15,16 +15,16 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/spin.h"
 
 namespace {
 
-using nlohmann::json;
+using nodewise::json;
 using nodewise::Seen;
 using nodewise::Work;
 
@@ -156,7 +156,7 @@ int run(double seconds, double quantum_us, std::vector<Place>& places) {
                         {"piece_ns", work.piece_ticks / rate},
                         {"steps", work.steps * work.pieces},
                         {"processors", found}};
-    std::cout << reply.dump() << '\n';
+    std::cout << nodewise::to_text(reply) << '\n';
     return std::cout.flush() ? 0 : 1;
 }
 

@@ -29,13 +29,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "json/json.h"
 #include "worker/arrays.h"
 #include "worker/bind.h"
 #include "worker/options.h"
@@ -45,7 +45,7 @@
 
 namespace {
 
-using nlohmann::json;
+using nodewise::json;
 using nodewise::missing_features;
 using nodewise::Options;
 using nodewise::Ranks;
@@ -91,7 +91,7 @@ void dump(const nw_run& run, const std::string& whole, bool outputs_only) {
 }
 
 void print(const json& line) {
-    std::printf("%s\n", line.dump().c_str());
+    std::printf("%s\n", nodewise::to_text(line).c_str());
     std::fflush(stdout);
 }
 
@@ -228,9 +228,7 @@ int run_joined(const nw_study& study, const nw_variant& variant, const Options& 
         if (seconds < 0) {
             return 1;
         }
-        // the protocol's mark comes first in its line, which a sorted object would not keep
-        const std::string line = describe(study, variant, run, *run.get(), seconds).dump();
-        std::printf("{\"nodewise\": 1, %s\n", line.c_str() + 1);
+        std::printf("%s\n", nodewise::protocol_line(describe(study, variant, run, *run.get(), seconds)).c_str());
     }
     if (options.pages) {
         const nodewise::PagesSeen seen = run.pages();
