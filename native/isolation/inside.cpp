@@ -50,7 +50,7 @@ int open_channel(const std::string& channel) {
     return open(channel.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-void say(int to, const json& line) {
+void say(int to, const Json& line) {
     const std::string text = to_text(line) + "\n";
     // a report that cannot be written is missed by who reads it
     [[maybe_unused]] const ssize_t written = write(to, text.data(), text.size());

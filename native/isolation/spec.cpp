@@ -6,18 +6,18 @@
 namespace nodewise {
 
 Spec parse_spec(const std::string& text) {
-    const json given = parse_json(text, "the specification");
+    const Json given = parse_json(text, "the specification");
     Spec spec;
     spec.report = given.value("report", "");
-    spec.words = given.at("words").get<std::vector<std::string>>();
+    spec.words = given.at("words").texts();
     spec.scratch = given.value("scratch", false);
-    spec.config = to_text(given.value("config", json()));
+    spec.config = to_text(given.value("config", Json()));
     spec.hidden = given.value("hidden", std::vector<std::string>());
-    for (const auto& volume : given.value("volumes", json::array())) {
-        spec.volumes.push_back({volume.at("path"), volume.at("writable")});
+    for (const Json& volume : given.value("volumes", Json::array()).elements()) {
+        spec.volumes.push_back({volume.at("path").text(), volume.at("writable").truth()});
     }
     spec.initrd = given.value("initrd", "");
-    spec.guest = to_text(given.value("guest", json::object()));
+    spec.guest = to_text(given.value("guest", Json::object()));
     return spec;
 }
 
