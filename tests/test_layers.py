@@ -44,6 +44,7 @@ NATIVE = [
     "abi",
     "simd",
     "simd_math",
+    "json",
     "machine",
     "pin",
     "runner",

@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -24,11 +23,10 @@
 #include "isolation/guest_network.h"
 #include "isolation/guest_root.h"
 #include "isolation/inside.h"
+#include "json/json.h"
 
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 void check(bool well, const std::string& what) {
     if (!well) {
@@ -59,9 +57,11 @@ void share(const char* tag, const std::string& path, const std::string& cache) {
     check(mount(tag, path.c_str(), "9p", 0, options.c_str()) == 0, "cannot mount the host's " + path);
 }
 
-json read_job() {
+Json read_job() {
     std::ifstream file("/job.json");
-    return json::parse(file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return nodewise::parse_json(text.str(), "the job");
 }
 
 // The program's streams are files that the host passes on.
@@ -75,30 +75,30 @@ void use_streams(const std::string& folder) {
     dup2(err, STDERR_FILENO);
 }
 
-void bind_to(const json& processors) {
+void bind_to(const Json& processors) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (const auto& number : processors) {
-        CPU_SET(number.get<std::size_t>(), &set);
+    for (const Json& number : processors.elements()) {
+        CPU_SET(number.whole(), &set);
     }
     check(sched_setaffinity(0, sizeof set, &set) == 0, "cannot bind to the processors");
 }
 
 // Behind our own words, `isolate inside REPORT`.
-Program program_of(const json& job) {
+Program program_of(const Json& job) {
     constexpr std::size_t kProgram = 3;
-    Program program{job.at("args").at(kProgram), ""};
-    for (const auto& variable : job.at("env")) {
-        const auto text = variable.get<std::string>();
+    Program program{job.at("args").at(kProgram).text(), ""};
+    for (const Json& variable : job.at("env").elements()) {
+        const std::string text = variable.text();
         program.path = text.rfind("PATH=", 0) == 0 ? text.substr(5) : program.path;
     }
     return program;
 }
 
-AskedRoot root_of(const json& image) {
-    AskedRoot root{image.at("kind"), image.at("options"), {}};
-    for (const json& one : image.at("shown")) {
-        root.parts.push_back({{one.at("from"), one.at("path")}, one.at("lacking")});
+AskedRoot root_of(const Json& image) {
+    AskedRoot root{image.at("kind").text(), image.at("options").text(), {}};
+    for (const Json& one : image.at("shown").elements()) {
+        root.parts.push_back({{one.at("from").text(), one.at("path").text()}, one.at("lacking").truth()});
     }
     return root;
 }
@@ -110,15 +110,15 @@ dev_t file_system_of(const char* path) {
 }
 
 // Into the report, which the host reads: whether the program is a file that is mapped.
-void note_mapping(const json& job, dev_t host) {
-    check(chdir(job.at("cwd").get<std::string>().c_str()) == 0, "cannot enter the working directory");
+void note_mapping(const Json& job, dev_t host) {
+    check(chdir(job.at("cwd").text().c_str()) == 0, "cannot enter the working directory");
     const bool mapped = is_mapped(program_of(job), host);
-    std::ofstream("/run/nodewise/report", std::ios::app) << json::object({{"mapped", mapped}}).dump() << "\n";
+    std::ofstream("/run/nodewise/report", std::ios::app) << nodewise::to_text({{"mapped", mapped}}) << "\n";
 }
 
-[[noreturn]] void become(const json& job) {
-    const auto words = job.at("args").get<std::vector<std::string>>();
-    const auto variables = job.at("env").get<std::vector<std::string>>();
+[[noreturn]] void become(const Json& job) {
+    const std::vector<std::string> words = job.at("args").texts();
+    const std::vector<std::string> variables = job.at("env").texts();
     std::vector<char*> arguments;
     std::vector<char*> environment;
     for (const std::string& word : words) {
@@ -129,7 +129,7 @@ void note_mapping(const json& job, dev_t host) {
     }
     arguments.push_back(nullptr);
     environment.push_back(nullptr);
-    check(chdir(job.at("cwd").get<std::string>().c_str()) == 0, "cannot enter the working directory");
+    check(chdir(job.at("cwd").text().c_str()) == 0, "cannot enter the working directory");
     execve(arguments[0], arguments.data(), environment.data());
     check(false, "cannot start the program");
     _exit(127);
@@ -140,11 +140,11 @@ void run() {
     mount_at("proc", "/proc");
     mount_at("sysfs", "/sys");
     load_modules();
-    const json job = read_job();
+    const Json job = read_job();
     share("root", "/host", "loose");
     share("wire", "/wire", "none");
-    const json& network = job.at("network");
-    const json& image = job.at("root");
+    const Json network = job.at("network");
+    const Json image = job.at("root");
     const dev_t host = file_system_of("/host");
     const MappedRoot root = image.is_null() ? MappedRoot{"/host", {}}
                                             : mapped_root(root_of(image), "/host", program_of(job), !network.is_null());
@@ -152,8 +152,8 @@ void run() {
         check(mount(name, (root.base + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, name);
     }
     mount_at("tmpfs", root.base + "/dev/shm", "mode=1777");
-    for (const auto& path : job.at("memory")) {
-        mount_at("tmpfs", root.base + path.get<std::string>(), "mode=1777");
+    for (const Json& path : job.at("memory").elements()) {
+        mount_at("tmpfs", root.base + path.text(), "mode=1777");
     }
     if (!image.is_null()) {
         show_from_host(root);
@@ -163,10 +163,10 @@ void run() {
     mkdir(shared.c_str(), 0755);
     check(mount("/wire", shared.c_str(), nullptr, MS_BIND, nullptr) == 0, "cannot show the streams");
     start_loopback();
-    const int names = network.is_null() ? -1 : write_name_servers(network.at("names"));
+    const int names = network.is_null() ? -1 : write_name_servers(network.at("names").text());
     check(chroot(root.base.c_str()) == 0 && chdir("/") == 0, "cannot enter the root");
     if (!network.is_null()) {
-        start_network({network.at("address"), network.at("mask"), network.at("gateway")});
+        start_network({network.at("address").text(), network.at("mask").text(), network.at("gateway").text()});
         show_name_servers(names);
     }
     use_streams("/run/nodewise");

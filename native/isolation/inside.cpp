@@ -15,12 +15,11 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
+
+#include "json/json.h"
 
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kCannotStart = 127;
 constexpr std::array kPassedOn{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -51,8 +50,8 @@ int open_channel(const std::string& channel) {
     return open(channel.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-void say(int to, const json& line) {
-    const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+void say(int to, const Json& line) {
+    const std::string text = to_text(line) + "\n";
     // a report that cannot be written is missed by who reads it
     [[maybe_unused]] const ssize_t written = write(to, text.data(), text.size());
     fsync(to);

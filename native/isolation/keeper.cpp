@@ -20,17 +20,15 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "isolation/archive.h"
+#include "json/json.h"
 
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kCannotStart = 127;
 constexpr int kChannel = 3;
@@ -104,13 +102,14 @@ std::vector<std::string> runtime_words(const Spec& spec, const Room* room, const
 }
 
 void write_bundle(const Spec& spec, const Room& room, const std::string& folder, char** words) {
-    json config = json::parse(spec.config);
-    json& process = config["process"];
-    process["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
-    process["env"] = environment();
-    process["cwd"] = folder;
+    Json config = parse_json(spec.config, "the bundle's configuration");
+    Json process = config.contains("process") ? config.at("process") : Json();
+    process.set("args", started_inside(shown_self(), std::string(Room::kShared) + "/report", words));
+    process.set("env", environment());
+    process.set("cwd", folder);
+    config.set("process", process);
     std::ofstream file(room.scratch() + "/config.json");
-    file << config.dump(-1, ' ', false, json::error_handler_t::replace);
+    file << to_text(config);
     check(static_cast<bool>(file.flush()), "cannot write config.json");
 }
 
@@ -167,12 +166,11 @@ class Guest final : public Watch {
         for (const char* name : {"stdout", "stderr"}) {
             std::ofstream(folder() + "/" + name).flush();
         }
-        json job = json::parse(spec.guest);
-        job["args"] = started_inside(shown_self(), std::string(Room::kShared) + "/report", words);
-        job["env"] = environment();
-        job["cwd"] = cwd;
-        write_archive(spec.initrd, room.scratch() + "/initrd",
-                      {{"job.json", job.dump(-1, ' ', false, json::error_handler_t::replace)}});
+        Json job = parse_json(spec.guest, "the guest's job");
+        job.set("args", started_inside(shown_self(), std::string(Room::kShared) + "/report", words));
+        job.set("env", environment());
+        job.set("cwd", cwd);
+        write_archive(spec.initrd, room.scratch() + "/initrd", {{"job.json", to_text(job)}});
     }
 
     void look() override {
@@ -331,8 +329,13 @@ void wait_for_rest() {
 End end_of(const std::string& said, int status) {
     std::istringstream lines(said);
     for (std::string line; std::getline(lines, line);) {
-        const json found = json::parse(line, nullptr, false);
-        if (found.is_object() && found.contains("exit_code")) {
+        Json found;
+        try {
+            found = parse_json(line, "the report");
+        } catch (const std::exception&) {
+            continue;
+        }
+        if (found.contains("exit_code")) {
             return {found.value("exit_code", 0), found.value("signal", 0)};
         }
     }
@@ -348,7 +351,7 @@ double now() {
 }
 
 void add_time(int report, const char* what, double seconds) {
-    const std::string text = json::object({{what, seconds}}).dump() + "\n";
+    const std::string text = to_text({{what, seconds}}) + "\n";
     [[maybe_unused]] const ssize_t written = write(report, text.data(), text.size());
 }
 

@@ -20,21 +20,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/governor.h"
 #include "runner/guard.h"
 
 namespace {
 
-using nlohmann::json;
 using nodewise::cpufreq_folder;
 using nodewise::first_line;
 using nodewise::FrequencyTable;
+using nodewise::Json;
 
 constexpr int kNotSet = 3;
 
@@ -111,17 +111,21 @@ int run_quietly(const std::vector<std::string>& words) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-json as_json(const FrequencyTable& table) {
-    json times = json::object();
+Json as_json(const FrequencyTable& table) {
+    Json times = Json::object();
     for (const auto& [frequency, time] : table.time_in_state) {
-        times[std::to_string(frequency)] = time;
+        times.set(std::to_string(frequency), time);
     }
-    json transitions = json::object();
+    Json transitions = Json::object();
     for (const auto& [from, row] : table.transitions) {
+        Json counted;
         for (const auto& [to, number] : row) {
             if (number != 0) {
-                transitions[std::to_string(from)][std::to_string(to)] = number;
+                counted.set(std::to_string(to), number);
             }
+        }
+        if (!counted.is_null()) {
+            transitions.set(std::to_string(from), counted);
         }
     }
     return {{"time_in_state", times}, {"transitions", transitions}};
@@ -190,8 +194,7 @@ int measure(const Asked& asked) {
     const int code = run_together(asked);
     const double seconds = now_s() - begin;
     const FrequencyTable counted = difference(before, nodewise::read_table(asked.sys, asked.processors[0]));
-    // a line of the protocol begins with its version
-    nlohmann::ordered_json made = {{"nodewise", 1}, {"seconds", seconds}};
+    Json made = {{"seconds", seconds}};
     if (counted.there) {
         const std::int64_t top = counted.time_in_state.rbegin()->first;
         std::int64_t into_top = 0;
@@ -202,11 +205,11 @@ int measure(const Asked& asked) {
                 into_top += to == top ? number : 0;
             }
         }
-        made["transitions"] = all;
-        made["into_top"] = into_top;
-        std::cerr << "nodewise-governor: " << as_json(counted).dump() << '\n';
+        made.set("transitions", all);
+        made.set("into_top", into_top);
+        std::cerr << "nodewise-governor: " << nodewise::to_text(as_json(counted)) << '\n';
     }
-    std::cout << made.dump() << '\n' << std::flush;
+    std::cout << nodewise::protocol_line(made) << '\n' << std::flush;
     return code;
 }
 

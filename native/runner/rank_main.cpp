@@ -17,22 +17,23 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/capture.h"
 #include "runner/waiting.h"
 
 namespace {
 
-using nlohmann::json;
+using nodewise::Json;
 
 constexpr int kCannotStart = 127;
 // What whoever starts ranks sends them, or the terminal does, is the program's to hear.
@@ -86,7 +87,7 @@ std::vector<int> allowed() {
 
 // The memory policy that the program gets: the kernel's number of the mode, and the nodes; null where it is the
 // default.
-json memory_policy() {
+Json memory_policy() {
     constexpr unsigned long kMost = 1024;
     constexpr unsigned long kBits = 8 * sizeof(unsigned long);
     int mode = 0;
@@ -94,7 +95,7 @@ json memory_policy() {
     if (syscall(SYS_get_mempolicy, &mode, words.data(), kMost, nullptr, 0) != 0 || mode == 0) {
         return nullptr;
     }
-    json nodes = json::array();
+    std::vector<std::uint64_t> nodes;
     for (unsigned long n = 0; n < kMost; ++n) {
         if ((words.at(n / kBits) >> (n % kBits) & 1) != 0) {
             nodes.push_back(n);
@@ -115,8 +116,8 @@ class Record {
     Record(const Record&) = delete;
     Record& operator=(const Record&) = delete;
     // In one write, so that a line is there whole or not at all.
-    [[nodiscard]] bool add(const json& line) const {
-        const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    [[nodiscard]] bool add(const Json& line) const {
+        const std::string text = nodewise::to_text(line) + "\n";
         return descriptor_ >= 0 && write(descriptor_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     }
 
@@ -231,8 +232,8 @@ int run(const std::string& folder, const std::string& variables, char** words) {
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     const Record record(folder + "/" + host.data() + "." + std::to_string(getpid()));
-    const json memory = memory_policy();
-    json line = {{"rank", rank_of(variables)}, {"host", host.data()}, {"pid", getpid()},
+    const Json memory = memory_policy();
+    Json line = {{"rank", rank_of(variables)}, {"host", host.data()}, {"pid", getpid()},
                  {"allowed", allowed()},       {"memory", memory},    {"ended", false}};
     if (!record.add(line)) {
         return fail("cannot write below " + folder + ": is it there on this node?");
@@ -276,22 +277,22 @@ int run(const std::string& folder, const std::string& variables, char** words) {
     }
     const auto counted = threads.stop();
     const auto busy = counted.find("watched_threads");
-    line["ended"] = true;
-    line["asked"] = asked;
-    line["started_at"] = started_at;
-    line["wall_s"] = wall_s;
-    line["user_s"] = seconds(usage.ru_utime);
-    line["system_s"] = seconds(usage.ru_stime);
-    line["peak_bytes"] = usage.ru_maxrss * 1024;
-    line["threads"] = busy == counted.end() ? 0 : static_cast<int>(busy->second);
-    line["exit_code"] = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    line["signal"] = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    line.set("ended", true);
+    line.set("asked", asked);
+    line.set("started_at", started_at);
+    line.set("wall_s", wall_s);
+    line.set("user_s", seconds(usage.ru_utime));
+    line.set("system_s", seconds(usage.ru_stime));
+    line.set("peak_bytes", usage.ru_maxrss * 1024);
+    line.set("threads", busy == counted.end() ? 0 : static_cast<int>(busy->second));
+    line.set("exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    line.set("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     std::vector<std::string> lines = out.seen.protocol_lines();
     lines.insert(lines.end(), err.seen.protocol_lines().begin(), err.seen.protocol_lines().end());
-    line["protocol"] = lines;
-    line["dropped"] = out.seen.protocol_dropped() + err.seen.protocol_dropped();
-    line["out"] = out.seen.text();
-    line["err"] = err.seen.text();
+    line.set("protocol", lines);
+    line.set("dropped", out.seen.protocol_dropped() + err.seen.protocol_dropped());
+    line.set("out", out.seen.text());
+    line.set("err", err.seen.text());
     if (!record.add(line)) {
         return fail("cannot write below " + folder);
     }

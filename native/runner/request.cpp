@@ -3,20 +3,18 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "json/json.h"
+
 namespace nodewise {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kMostProcessors = 8192;  // as many as Linux can be built for
 constexpr int kMostNodes = 1024;       // the same
 constexpr int kMostLimits = 64;
 constexpr double kLongest_s = 1e9;
-constexpr int kDeepest = 20;
 
 // The bytes of a text as the engine sends it: each as the character of that number, since JSON holds characters only.
 std::string to_bytes(const std::string& text) {
@@ -45,45 +43,44 @@ std::vector<std::string> to_bytes(const std::vector<std::string>& texts) {
 }
 
 // A whole number from 0 on and below `most`: any other would be cut to one that fits.
-int to_number(const json& value, int most, const char* what) {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(most)) {
-        throw std::invalid_argument(std::string("the request has ") + what + " " + value.dump());
+int to_number(const Json& value, int most, const char* what) {
+    if (!value.is_unsigned() || value.whole() >= static_cast<std::uint64_t>(most)) {
+        throw std::invalid_argument(std::string("the request has ") + what + " " + to_text(value));
     }
-    return value.get<int>();
+    return static_cast<int>(value.whole());
 }
 
-std::uint64_t to_size(const json& value) {
-    if (!value.is_number_unsigned()) {
-        throw std::invalid_argument("the request has a size " + value.dump());
+std::uint64_t to_size(const Json& value) {
+    if (!value.is_unsigned()) {
+        throw std::invalid_argument("the request has a size " + to_text(value));
     }
-    return value.get<std::uint64_t>();
+    return value.whole();
 }
 
-std::vector<int> to_numbers(const json& list, int most, const char* what) {
+std::vector<int> to_numbers(const Json& list, int most, const char* what) {
     std::vector<int> made;
-    for (const json& one : list) {
+    for (const Json& one : list.elements()) {
         made.push_back(to_number(one, most, what));
     }
     return made;
 }
 
-Job to_job(const json& request) {
+Job to_job(const Json& request) {
     Job job;
-    job.program = to_bytes(request.at("program").get<std::string>());
-    job.arguments = to_bytes(request.at("arguments").get<std::vector<std::string>>());
-    job.environment = to_bytes(request.at("environment").get<std::vector<std::string>>());
+    job.program = to_bytes(request.at("program").text());
+    job.arguments = to_bytes(request.at("arguments").texts());
+    job.environment = to_bytes(request.at("environment").texts());
     job.directory = to_bytes(request.value("directory", ""));
     job.input = to_bytes(request.value("input", "/dev/null"));
-    if (request.contains("mask") && !request["mask"].is_null()) {
-        job.mask = to_numbers(request["mask"], kMostProcessors, "a processor");
+    if (const Json mask = request.value("mask", Json()); !mask.is_null()) {
+        job.mask = to_numbers(mask, kMostProcessors, "a processor");
     }
-    if (request.contains("memory") && !request["memory"].is_null()) {
-        const json& memory = request["memory"];
+    if (const Json memory = request.value("memory", Json()); !memory.is_null()) {
         job.memory = MemoryPolicy{to_number(memory.at("mode"), std::numeric_limits<int>::max(), "a memory policy"),
                                   to_numbers(memory.at("nodes"), kMostNodes, "a NUMA node")};
     }
     job.no_huge_pages = request.value("no_huge_pages", false);
-    for (const json& limit : request.value("limits", json::array())) {
+    for (const Json& limit : request.value("limits", Json::array()).elements()) {
         job.limits.emplace_back(to_number(limit.at(0), kMostLimits, "a resource"), to_size(limit.at(1)));
     }
     job.timeout_s = request.value("timeout_s", 0.0);
@@ -94,20 +91,10 @@ Job to_job(const json& request) {
     return job;
 }
 
-// Objects are taken apart by recursion: a deep one would find the end of the stack.
-json parse_bounded(const std::string& frame) {
-    return json::parse(frame, [](int depth, json::parse_event_t, const json&) {
-        if (depth > kDeepest) {
-            throw std::invalid_argument("the request is nested too deeply");
-        }
-        return true;
-    });
-}
-
 }  // namespace
 
 Request parse_request(const std::string& frame) {
-    const json asked = parse_bounded(frame);
+    const Json asked = parse_json(frame, "the request");
     Request request;
     if (asked.contains("cancel")) {
         request.cancel = true;
@@ -115,10 +102,11 @@ Request parse_request(const std::string& frame) {
     }
     request.id = asked.value("id", "");
     request.job = to_job(asked);
-    request.domain = to_numbers(asked.value("domain", json::array()), kMostProcessors, "a processor");
+    request.domain = to_numbers(asked.value("domain", Json::array()), kMostProcessors, "a processor");
     if (asked.contains("answer")) {
-        request.answer_file = to_number(asked["answer"].at("file"), std::numeric_limits<int>::max(), "a file");
-        request.answer_most = to_size(asked["answer"].at("most"));
+        const Json answer = asked.at("answer");
+        request.answer_file = to_number(answer.at("file"), std::numeric_limits<int>::max(), "a file");
+        request.answer_most = to_size(answer.at("most"));
     }
     return request;
 }

@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "json/json.h"
 #include "runner/capture.h"
 #include "runner/conditions.h"
 #include "runner/counters.h"
@@ -30,7 +32,7 @@
 
 namespace {
 
-using nlohmann::json;
+using nodewise::Json;
 
 bool read_all(int descriptor, char* to, std::size_t count) {
     while (count > 0) {
@@ -91,14 +93,14 @@ double own_seconds() {
     return seconds(own.ru_utime) + seconds(own.ru_stime);
 }
 
-json describe_usage(const rusage& usage) {
+Json describe_usage(const rusage& usage) {
     return {{"user_s", seconds(usage.ru_utime)},      {"system_s", seconds(usage.ru_stime)},
             {"peak_bytes", usage.ru_maxrss * 1024},   {"minor_faults", usage.ru_minflt},
             {"major_faults", usage.ru_majflt},        {"context_switches", usage.ru_nvcsw},
             {"involuntary_switches", usage.ru_nivcsw}};
 }
 
-json describe_stream(const nodewise::Capture& stream) {
+Json describe_stream(const nodewise::Capture& stream) {
     return {{"text", stream.text()},
             {"total", stream.total()},
             {"protocol", stream.protocol_lines()},
@@ -119,7 +121,7 @@ class Server {
         process_.at_end([this](int pid) { waiting_.end(pid); });
     }
 
-    json answer(const nodewise::Request& request) {
+    Json answer(const nodewise::Request& request) {
         const nodewise::Job& job = request.job;
         const std::vector<int>& domain = request.domain;
         keep_answer(request);
@@ -137,23 +139,23 @@ class Server {
                     {"message", std::strerror(outcome.failed_errno)}};  // NOLINT(concurrency-mt-unsafe): one thread
         }
         const std::map<std::string, double> counted = counters_.stop();
-        json used = energy_.stop();
-        json conditions = nodewise::difference(before, conditions_.read(job.mask, domain));
+        const std::map<std::string, double> used = energy_.stop();
+        Json conditions = nodewise::difference(before, conditions_.read(job.mask, domain));
         conditions.update(used);
-        conditions["load_average"] = conditions_.load_average();
-        conditions["processors"] = conditions_.processors(job.mask);
-        conditions["ready"] = (ready_before + conditions_.ready()) / 2;
-        json usage = describe_usage(outcome.usage);
-        usage.update(json(counted));
-        usage.update(json(waiting_.stop()));
+        conditions.set("load_average", conditions_.load_average());
+        conditions.set("processors", conditions_.processors(job.mask));
+        conditions.set("ready", (ready_before + conditions_.ready()) / 2);
+        Json usage = describe_usage(outcome.usage);
+        usage.update(counted);
+        usage.update(waiting_.stop());
         if (read > kWorthTelling_s) {
-            usage["read_s"] = read;
+            usage.set("read_s", read);
         }
         if (outcome.left.processor_s > 0) {
-            usage["left_s"] = outcome.left.processor_s;
+            usage.set("left_s", outcome.left.processor_s);
         }
         add_frequency(job, outcome.usage, counted, conditions);
-        json reply = {{"wall_s", outcome.wall_s},
+        Json reply = {{"wall_s", outcome.wall_s},
                       {"started_at", outcome.started_at},
                       {"exit_code", outcome.exit_code},
                       {"signal", outcome.signal},
@@ -173,7 +175,7 @@ class Server {
         if (request.answer_file >= 0) {
             std::array<char, 17> digits{};
             std::snprintf(digits.data(), digits.size(), "%016" PRIx64, out_.answer_digest());
-            reply["answer"] = {{"digest", digits.data()}, {"bytes", out_.answer_bytes()}};
+            reply.set("answer", {{"digest", digits.data()}, {"bytes", out_.answer_bytes()}});
         }
         return reply;
     }
@@ -190,17 +192,17 @@ class Server {
 
     // The clock while the program ran, by its own cycles; else what the system says of the clock now.
     void add_frequency(const nodewise::Job& job, const rusage& usage, const std::map<std::string, double>& counted,
-                       json& conditions) const {
+                       Json& conditions) const {
         constexpr double kShortest_s = 0.01;
         const double ran = seconds(usage.ru_utime) + (counters_.user_only() ? 0 : seconds(usage.ru_stime));
         const auto cycles = counted.find(counted.count("cycles") > 0 ? "cycles" : "aperf");
         if (cycles != counted.end() && cycles->second > 0 && ran >= kShortest_s) {
-            conditions["frequency_hz"] = cycles->second / ran;
+            conditions.set("frequency_hz", cycles->second / ran);
             if (conditions_.base_frequency() > 0) {
-                conditions["base_frequency_hz"] = conditions_.base_frequency();
+                conditions.set("base_frequency_hz", conditions_.base_frequency());
             }
         } else if (const double hertz = conditions_.frequency(job.mask.value_or(std::vector<int>{0})); hertz > 0) {
-            conditions["frequency_hz"] = hertz;
+            conditions.set("frequency_hz", hertz);
         }
     }
 
@@ -230,7 +232,7 @@ int serve(int guard, const std::string& root) {
     Server server(guard, root);
     std::string frame;
     while (wait_for_request(guard) && read_frame(frame)) {
-        json reply;
+        Json reply;
         try {
             const nodewise::Request request = nodewise::parse_request(frame);
             // a cancel that came after its run had ended asks for nothing
@@ -238,7 +240,7 @@ int serve(int guard, const std::string& root) {
                 continue;
             }
             reply = server.answer(request);
-            reply["id"] = request.id;
+            reply.set("id", request.id);
         } catch (const std::exception& problem) {
             reply = {{"failed_step", "runner"}, {"failed_errno", 0}, {"message", problem.what()}};
         }
@@ -247,7 +249,7 @@ int serve(int guard, const std::string& root) {
             return 1;
         }
         // what a program prints may be any bytes: those that are no UTF-8 are replaced
-        if (!write_frame(reply.dump(-1, ' ', false, json::error_handler_t::replace))) {
+        if (!write_frame(nodewise::to_text(reply))) {
             return 1;
         }
     }

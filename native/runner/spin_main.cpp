@@ -10,21 +10,22 @@
 #include <barrier>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "json/json.h"
 #include "runner/spin.h"
 
 namespace {
 
-using nlohmann::json;
+using nodewise::Json;
 using nodewise::Seen;
 using nodewise::Work;
 
@@ -90,17 +91,18 @@ void work_at(Place& place, const Work& work, std::uint64_t ticks, std::barrier<>
     place.involuntary = after.ru_nivcsw - before.ru_nivcsw;
 }
 
-json describe(const Place& place, double rate) {
+Json describe(const Place& place, double rate) {
     const Seen& seen = place.seen;
-    json quanta = json::array();
+    std::vector<std::uint64_t> quanta;
+    quanta.reserve(seen.quanta.size());
     for (const std::uint64_t q : seen.quanta) {
         quanta.push_back(static_cast<std::uint64_t>(std::llround(static_cast<double>(q) / rate)));
     }
-    json lengths = json::array();
+    Json lengths = Json::array();
     for (std::size_t i = 0; i < Seen::kLengths; ++i) {
         if (seen.counts[i] > 0) {
-            lengths.push_back({std::ldexp(1.0, static_cast<int>(i)) / rate, seen.counts[i],
-                               static_cast<double>(seen.sums[i]) / rate});
+            lengths.add(Json::array({std::ldexp(1.0, static_cast<int>(i)) / rate, seen.counts[i],
+                                     static_cast<double>(seen.sums[i]) / rate}));
         }
     }
     return {{"processor", place.processor},
@@ -145,18 +147,18 @@ int run(double seconds, double quantum_us, std::vector<Place>& places) {
         thread.join();
     }
     const double rate = ticks_per_ns(first, Point());
-    json found = json::array();
+    Json found = Json::array();
     for (const Place& place : places) {
         if (!place.bound) {
             return fail("processor " + std::to_string(place.processor));
         }
-        found.push_back(describe(place, rate));
+        found.add(describe(place, rate));
     }
-    const json reply = {{"clock", nodewise::ticks_name()},
+    const Json reply = {{"clock", nodewise::ticks_name()},
                         {"piece_ns", work.piece_ticks / rate},
                         {"steps", work.steps * work.pieces},
                         {"processors", found}};
-    std::cout << reply.dump() << '\n';
+    std::cout << nodewise::to_text(reply) << '\n';
     return std::cout.flush() ? 0 : 1;
 }
 

@@ -29,13 +29,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "json/json.h"
 #include "worker/arrays.h"
 #include "worker/bind.h"
 #include "worker/options.h"
@@ -45,7 +45,7 @@
 
 namespace {
 
-using nlohmann::json;
+using nodewise::Json;
 using nodewise::missing_features;
 using nodewise::Options;
 using nodewise::Ranks;
@@ -90,34 +90,34 @@ void dump(const nw_run& run, const std::string& whole, bool outputs_only) {
     }
 }
 
-void print(const json& line) {
-    std::printf("%s\n", line.dump().c_str());
+void print(const Json& line) {
+    std::printf("%s\n", nodewise::to_text(line).c_str());
     std::fflush(stdout);
 }
 
-void add_work(json& line, const nw_work& work) {
-    line["items"] = work.items;
+void add_work(Json& line, const nw_work& work) {
+    line.set("items", work.items);
     if (work.flops > 0) {
-        line["flops"] = work.flops;
+        line.set("flops", work.flops);
     }
     if (work.bytes_read + work.bytes_written > 0) {
-        line["bytes"] = work.bytes_read + work.bytes_written;
+        line.set("bytes", work.bytes_read + work.bytes_written);
     }
 }
 
-json describe(const nw_study& study, const nw_variant& variant, const Run& owner, const nw_run& run, double seconds) {
+Json describe(const nw_study& study, const nw_variant& variant, const Run& owner, const nw_run& run, double seconds) {
     nw_work work{};
     (variant.work != nullptr ? variant.work : study.work)(&run, &work);
-    json line = {{"seconds", seconds}, {"threads", run.threads}};
+    Json line = {{"seconds", seconds}, {"threads", run.threads}};
     add_work(line, work);
     for (std::size_t i = 0; i < run.metric_count; ++i) {
-        line[run.metrics[i].name] = run.metrics[i].value;
+        line.set(run.metrics[i].name, run.metrics[i].value);
     }
     if (!owner.memory().fast()) {
-        line["fast_memory"] = 0;
+        line.set("fast_memory", 0);
     }
     if (variant.kind != NW_LIMIT) {
-        line["verified"] = true;
+        line.set("verified", true);
     }
     return line;
 }
@@ -228,9 +228,7 @@ int run_joined(const nw_study& study, const nw_variant& variant, const Options& 
         if (seconds < 0) {
             return 1;
         }
-        // the protocol's mark comes first in its line, which a sorted object would not keep
-        const std::string line = describe(study, variant, run, *run.get(), seconds).dump();
-        std::printf("{\"nodewise\": 1, %s\n", line.c_str() + 1);
+        std::printf("%s\n", nodewise::protocol_line(describe(study, variant, run, *run.get(), seconds)).c_str());
     }
     if (options.pages) {
         const nodewise::PagesSeen seen = run.pages();
@@ -271,9 +269,9 @@ int print_work(const StudyFile& file, const Options& options) {
         all.bytes_written += work.bytes_written;
         working_set += run.working_set();
     }
-    json line = json::object();
+    Json line = Json::object();
     add_work(line, all);
-    line["working_set"] = working_set;
+    line.set("working_set", working_set);
     print(line);
     return 0;
 }
@@ -289,19 +287,21 @@ int serve(const StudyFile& file, const Options& options) {
     }
     nw_work work{};
     study.work(run.get(), &work);
-    json names = {{"inputs", json::array()}, {"outputs", json::array()}};
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
     for (std::size_t i = 0; i < run.get()->buffer_count; ++i) {
         const nw_buffer& buffer = run.get()->buffers[i];
         if (buffer.role != NW_SCRATCH) {
-            names[buffer.role == NW_INPUT ? "inputs" : "outputs"].push_back(buffer.name);
+            (buffer.role == NW_INPUT ? inputs : outputs).emplace_back(buffer.name);
         }
     }
+    Json names = {{"inputs", inputs}, {"outputs", outputs}};
     add_work(names, work);
     print(names);
-    for (const std::string name : names["inputs"]) {
+    for (const std::string& name : inputs) {
         nodewise::write_array(run.buffer(name), stdout);
     }
-    for (const std::string name : names["outputs"]) {
+    for (const std::string& name : outputs) {
         nodewise::read_array(run.buffer(name), stdin);
     }
     if (study.check(run.get()) != 0) {
@@ -313,15 +313,15 @@ int serve(const StudyFile& file, const Options& options) {
 }
 
 int list(const StudyFile& file) {
-    json variants = json::array();
+    Json variants = Json::array();
     for (std::size_t i = 0; i < file.study().variant_count; ++i) {
         const nw_variant& v = file.study().variants[i];
         const char* kinds[] = {"variant", "limit", "peer"};
-        variants.push_back({{"name", v.name},
-                            {"kind", kinds[v.kind]},
-                            {"needs", v.needs != nullptr ? v.needs : ""},
-                            {"missing", missing_features(v)},
-                            {"library", v.library != nullptr ? json(v.library) : json()}});
+        variants.add({{"name", v.name},
+                      {"kind", kinds[v.kind]},
+                      {"needs", v.needs != nullptr ? v.needs : ""},
+                      {"missing", missing_features(v)},
+                      {"library", v.library != nullptr ? Json(v.library) : Json()}});
     }
     print({{"study", file.study().name}, {"variants", variants}, {"simd", file.simd_targets()}});
     return 0;
