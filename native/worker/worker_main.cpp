@@ -90,8 +90,14 @@ void dump(const nw_run& run, const std::string& whole, bool outputs_only) {
     }
 }
 
+// In one piece: a launcher of ranks may pass on what another one has written between a line and its end.
+void print_line(std::string line) {
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stdout);
+}
+
 void print(const Json& line) {
-    std::printf("%s\n", nodewise::to_text(line).c_str());
+    print_line(nodewise::to_text(line));
     std::fflush(stdout);
 }
 
@@ -228,7 +234,7 @@ int run_joined(const nw_study& study, const nw_variant& variant, const Options& 
         if (seconds < 0) {
             return 1;
         }
-        std::printf("%s\n", nodewise::protocol_line(describe(study, variant, run, *run.get(), seconds)).c_str());
+        print_line(nodewise::protocol_line(describe(study, variant, run, *run.get(), seconds)));
     }
     if (options.pages) {
         const nodewise::PagesSeen seen = run.pages();
