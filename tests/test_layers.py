@@ -152,6 +152,11 @@ def test_only_the_bindings_know_python() -> None:
             assert "nanobind" not in path.read_text(), path
 
 
+def test_only_one_file_compiles_the_library_of_json() -> None:
+    # which takes five seconds in each
+    assert [p.name for p in (ROOT / "native").rglob("*.[ch]*") if "<nlohmann/" in p.read_text()] == ["json.cpp"]
+
+
 def _folders_of_studies() -> list[Path]:
     shelves = [ROOT / "src/nodewise/studies", ROOT / "studies/nodewise_studies"]
     return [path.parent for shelf in shelves for path in shelf.glob("*/study.py")]

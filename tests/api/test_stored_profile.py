@@ -52,6 +52,15 @@ def test_of_processes_too_short_to_be_sampled_it_is_said(
     assert any("let it run longer" in n for n in notes) != said
 
 
+@pytest.mark.parametrize(("chains", "share", "said"), [("fp", 0.03, True), ("fp", 0.015, False), ("none", 0.03, False)])
+def test_from_a_fiftieth_on_callers_that_are_missing_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, chains: str, share: float, said: bool
+) -> None:
+    monkeypatch.setattr(stored_profile, "cut_share", lambda _: share)
+    notes = read_recordings(folder, replace(ASKED, chains=chains)).result.notes
+    assert any(note.startswith("outer callers are missing of 3%") for note in notes) == said
+
+
 @pytest.mark.parametrize(
     ("most", "words"),
     [
