@@ -16,7 +16,7 @@ from nodewise.placement.memory import MemoryPolicy, check_memory, fast_nodes, re
 from nodewise.placement.policies import place
 from nodewise.runner.binding import binding_environment
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.memory import prove_memory
+from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point

@@ -17,7 +17,8 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MODES, MemoryPolicy, check_memory, read_memory
 from nodewise.runner.launch import launch_of
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.memory import huge_page_environment, huge_page_pools, interleave_weights, prove_memory
+from nodewise.runner.memory import huge_page_environment, huge_page_pools, interleave_weights
+from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting, setting_from_json
 from nodewise.search.space import Point

@@ -23,7 +23,7 @@ from nodewise.placement.memory import MemoryPolicy, check_memory, read_memory
 from nodewise.runner.agreement import Agreement, agreement
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.memory import prove_memory
+from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.observe import Observation, Observer, check_interval
 from nodewise.runner.proc_files import executable_of
 from nodewise.runner.setting import Setting

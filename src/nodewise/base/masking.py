@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
-from urllib.parse import quote, unquote
 
 from nodewise.base.late import late
 from nodewise.base.secret_names import is_secret, is_secret_name, variable_name
@@ -269,6 +268,9 @@ class Masks:
 
 def _spelled(value: str) -> list[str]:
     """Other ways in which a program may print a value: in JSON, in a URL."""
+    # few have a secret
+    from urllib.parse import quote, unquote
+
     with_escapes = [json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]]
     encoded = value.encode("utf-8", "surrogateescape")
     made = [*with_escapes, quote(encoded, safe=""), unquote(value, errors="surrogateescape")]
