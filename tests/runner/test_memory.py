@@ -216,7 +216,7 @@ def test_place_runs_a_program_under_a_policy():
     )  # fmt: skip
     assert f" bind:{NODES[0]} " in done.stdout
     done = subprocess.run(
-        [sys.executable, "-m", "nodewise", "where", "--memory", f"bind:{NODES[0]}", "--", "sleep", "0.2"],
+        [sys.executable, "-m", "nodewise", "where", "--memory", f"bind:{NODES[0]}", "--", "sleep", "0.5"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "no memory has the policy" in done.stderr or "Nothing ran long enough" in done.stderr
