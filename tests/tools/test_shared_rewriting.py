@@ -25,10 +25,12 @@ def test_a_process_rewrites_every_nth_file_and_runs_none(tmp_path: Path, monkeyp
         folder = Path(importlib.util.cache_from_source(str(tmp_path / "tests/test_a.py"))).parent
         return {path.name.partition(".")[0] for path in folder.glob("test_*.pyc")}
 
-    def started(worker: dict[str, Any]) -> None:
-        shared_rewriting.pytest_sessionstart(SimpleNamespace(config=SimpleNamespace(**worker)))  # type: ignore[arg-type]
+    def started(worker: dict[str, Any], of: Path = tmp_path) -> None:
+        shared_rewriting.pytest_sessionstart(SimpleNamespace(config=SimpleNamespace(rootpath=of, **worker)))  # type: ignore[arg-type]
 
     started({})
+    # tests of another folder, that use the plugin, too
+    started({"workerinput": {"workerid": "gw0", "workercount": 1}}, tmp_path / "tests")
     assert kept() == set()
     # in the order of names: a, b, broken, c, d
     started({"workerinput": {"workerid": "gw1", "workercount": 2}})
