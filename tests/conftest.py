@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.some_cases import leave_some
-
 # what is made while tests are collected stays to the end: to go through all of it again and again would be a twentieth of the time
 gc.disable()
 
@@ -37,12 +35,6 @@ with contextlib.suppress(ImportError):
         settings.register_profile("exploring", deadline=None)
         settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=examples.examples(100))
         settings.load_profile("exploring" if os.environ.get("NODEWISE_EXPLORE") else "repeatable")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before what is `long` is left out."""
-    leave_some(items)
 
 
 def pytest_collection_finish() -> None:

@@ -96,7 +96,12 @@ void Json::add(Json value) { Library::own(*this).push_back(Library::taken(std::m
 
 bool Json::is_null() const { return Library::read(*this).is_null(); }
 bool Json::is_unsigned() const { return Library::read(*this).is_number_unsigned(); }
-std::uint64_t Json::whole() const { return Library::read(*this).get<std::uint64_t>(); }
+std::uint64_t Json::whole() const {
+    if (!is_unsigned()) {
+        throw std::invalid_argument("no whole number from 0 on: " + to_text(*this));
+    }
+    return Library::read(*this).get<std::uint64_t>();
+}
 bool Json::truth() const { return Library::read(*this).get<bool>(); }
 std::string Json::text() const { return Library::read(*this).get<std::string>(); }
 std::vector<std::string> Json::texts() const { return Library::read(*this).get<std::vector<std::string>>(); }

@@ -63,7 +63,7 @@ class Json {
     void add(Json value);
 
     [[nodiscard]] bool is_null() const;
-    // Whether it is a whole number that is not negative.
+    // Whether it was read as a whole number that is not negative, which `whole` gives.
     [[nodiscard]] bool is_unsigned() const;
     [[nodiscard]] std::uint64_t whole() const;
     [[nodiscard]] bool truth() const;

@@ -52,6 +52,12 @@ using nodewise::Ranks;
 using nodewise::Run;
 using nodewise::StudyFile;
 
+// In one piece: a launcher of ranks may pass on what another one has written between a line and its end.
+void print_line(std::string line) {
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stdout);
+}
+
 struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -88,12 +94,6 @@ void dump(const nw_run& run, const std::string& whole, bool outputs_only) {
         }
         nodewise::write_array(run.buffers[i], file.get());
     }
-}
-
-// In one piece: a launcher of ranks may pass on what another one has written between a line and its end.
-void print_line(std::string line) {
-    line += '\n';
-    std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
 void print(const Json& line) {
@@ -166,7 +166,7 @@ bool wrong_anywhere(const nw_study& study, const nw_variant& variant, Run& run, 
     const bool wrong = variant.kind != NW_LIMIT && study.check(run.get()) != 0;
     if (wrong) {
         std::fprintf(stderr, "wrong result of %s: %s\n", variant.name, run.get()->error);
-        std::printf("{\"nodewise\": 1, \"verified\": false}\n");
+        print_line("{\"nodewise\": 1, \"verified\": false}");
     }
     double any = wrong ? 1 : 0;
     ranks.largest(&any, 1);

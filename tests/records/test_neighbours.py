@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -157,14 +158,16 @@ def test_a_pipe_in_the_place_of_the_turn_holds_nobody_up(folder: Path) -> None:
 
 @pytest.mark.parametrize(("ahead_s", "met"), [(0.5, True), (2.0, False), (1e5, False)])
 def test_a_time_that_is_still_to_come_makes_no_neighbour_of_one_that_has_ended(
-    folder: Path, tmp_path: Path, ahead_s: float, met: bool
+    folder: Path, tmp_path: Path, ahead_s: float, met: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    now = time.time() + 1
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: now))
     ended, here = Running("tune", tmp_path / "a", folder), Running("tune", tmp_path / "b", folder)
     ended.enter()
     (file,) = folder.iterdir()
     here.enter()
     ended.leave()
-    os.utime(file, (time.time() + ahead_s,) * 2)
+    os.utime(file, (now + ahead_s,) * 2)
     # clocks of files are a little apart
     assert bool(here.others()) == met
     here.leave()

@@ -204,10 +204,10 @@ def test_a_program_that_ignores_being_asked_is_ended_all_the_same() -> None:
 def test_a_program_that_is_asked_to_end_has_time_to_put_its_work_away(tmp_path: Path) -> None:
     code = (
         "import signal,sys,time\nfrom pathlib import Path\n"
-        "def end(*_): time.sleep(0.25); Path(sys.argv[1]).write_text('kept'); sys.exit(3)\n"
-        "signal.signal(signal.SIGTERM, end)\nprint('ready', flush=True)\ntime.sleep(60)"
+        "def end(*_): time.sleep(0.2); Path(sys.argv[1]).write_text('kept'); sys.exit(3)\n"
+        "signal.signal(signal.SIGTERM, end)\ntime.sleep(60)"
     )
-    assert run(*script(code), str(tmp_path / "state"), timeout_s=1.0).cut_off
+    assert run(*script(code), str(tmp_path / "state"), timeout_s=2.0).cut_off
     assert (tmp_path / "state").read_text() == "kept"
 
 

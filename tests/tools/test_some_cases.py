@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.some_cases import evenly
+from tests.some_cases import chosen
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -29,7 +29,17 @@ def test_all(n): pass
     [(10, 4, {0, 3, 6, 9}), (3, 5, {0, 1, 2}), (3, 3, {0, 1, 2}), (7, 2, {0, 6}), (100, 3, {0, 50, 99})],
 )
 def test_cases_lie_evenly_with_the_first_and_the_last(count: int, some: int, kept: set[int]) -> None:
-    assert evenly(count, some) == kept
+    assert chosen([{"n": n} for n in range(count)], some) == kept
+
+
+def test_each_value_of_a_parameter_of_few_is_met() -> None:
+    even = chosen([{"long": n // 4, "short": n % 4} for n in range(17)], 5)
+    assert even == {0, 4, 8, 12, 16, 1, 2, 3}
+
+
+def test_one_case_is_not_some() -> None:
+    with pytest.raises(ValueError, match="two at least"):
+        chosen([{"n": 0}, {"n": 1}], 1)
 
 
 def test_some_of_a_tests_cases_are_left_and_all_of_others(tmp_path: Path) -> None:
