@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -30,6 +29,7 @@ from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interr
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments import compare as comparer
 from nodewise.experiments.compare import CompareQuestion
 from nodewise.experiments.contenders import Contender, isolated, make_contenders

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -18,6 +18,7 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, wit
 from nodewise.api.recorded import environment_then, over, plain_how, recorded_how
 from nodewise.api.trust import check_owner
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_count
 from nodewise.experiments import confirm as confirmer
 from nodewise.experiments.compare import CompareQuestion

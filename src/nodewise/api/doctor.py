@@ -9,10 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.isolation.kind import Kind, all_kinds, search_path
 from nodewise.isolation.probe import ELSEWHERE, working_way
 from nodewise.runner.local import LocalLauncher

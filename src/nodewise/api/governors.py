@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from nodewise.api.compare import compare
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.files import make_directory
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.machine.frequencies import FrequencyControl, read_frequency_control
 from nodewise.verdicts.compare import ContenderSummary

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -16,6 +16,7 @@ from nodewise.api.given import Duration, StrPath, seconds_of, split_variables
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.isolation.prepare import isolation_kind
 from nodewise.runner.isolation import PROCESS, Isolation, read_isolation
 from nodewise.runner.launcher import RunOptions

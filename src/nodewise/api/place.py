@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from nodewise.api.caller import question
 from nodewise.api.given import Processors, StrPath
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine

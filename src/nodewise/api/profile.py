@@ -9,13 +9,14 @@ import os
 import resource
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from nodewise.api.stored_profile import KEPT, RECORDING, SPIED, Kept, read_recordings, recordings_in
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.base.files import no_room, store_error, write_within
+from nodewise.base.frozen import dataclass
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_bytes
 from nodewise.machine.sources import load_machine

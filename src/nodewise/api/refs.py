@@ -12,11 +12,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError, StoreError, UnavailableError
 from nodewise.base.files import make_directory
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.contenders import needs_shell
 from nodewise.runner.launch import quoted
 from nodewise.runner.launcher import RunOptions

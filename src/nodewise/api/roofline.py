@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.roofline import RooflineProgress, measure_roofline
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine

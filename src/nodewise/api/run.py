@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -15,6 +14,7 @@ from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Note, Progress

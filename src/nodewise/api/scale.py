@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,6 +17,7 @@ from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.experiments import scale as scaler
 from nodewise.experiments.contenders import parse_values

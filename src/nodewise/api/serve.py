@@ -11,12 +11,13 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError, NodewiseError
+from nodewise.base.frozen import dataclass
 from nodewise.history.entries import folders_below
 from nodewise.history.store import Experimented, Store
 from nodewise.history.trend import MOST_SERIES, Trends, trends_of

@@ -8,11 +8,12 @@ import secrets
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from nodewise.api.study import study
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.node_names import expand, fold
 from nodewise.nodes.pairs import meet_all, place_of
 from nodewise.nodes.snapshot import Snapshot, Speed

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.escaping import visible
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import NotNegative, ShapeError, Within, fit
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.profile import py_spy

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.progress import Note, StudyProgress
 from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.experiments.study_ranks import asked_ranks

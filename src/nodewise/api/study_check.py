@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import NodewiseError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.rules import Rule, contract
 from nodewise.tuning.axes import AXES

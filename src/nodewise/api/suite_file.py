@@ -10,12 +10,13 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.base.toml_lines import TomlLines, read_toml
 from nodewise.tuning.custom import put_in

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,6 +28,7 @@ from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interr
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output, with_variables
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments import tune as tuner
 from nodewise.experiments.progress import Note, Progress
 from nodewise.experiments.target import resolve_tunable

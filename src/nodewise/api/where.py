@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
 from nodewise.api.options import RunChoice, choose_run, with_variables
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.progress import Note
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from mmap import mmap
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 
 _INTERPRETER, _DYNAMIC, _LOAD = 3, 2, 1
 _NEEDED, _STRINGS, _SYMBOLS, _STRINGS_SIZE, _RPATH, _RUNPATH, _HASH, _GNU_HASH = 1, 5, 6, 10, 15, 29, 4, 0x6FFFFEF5

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 
 

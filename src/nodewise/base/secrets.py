@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.base.secret_names import is_reference, is_secret, is_secret_name, variable_name
 from nodewise.base.secret_options import SEPARATORS, secrets_by_program

@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.frozen import dataclass
+
 
 class ShapeError(ValueError):
     """A value that is not of its shape: `field` is where it stands, such as `machine.cores[3].pus`, empty for the whole."""
@@ -30,7 +32,7 @@ class ShapeError(ValueError):
         return (type(self), (self.field, self.problem))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Within:
     """Bounds of a number, both included; `above` is excluded."""
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.cli.asked_speed import AskedSpeed
 from nodewise.cli.help import NODES, option
 from nodewise.cli.kinds import PATH, TIME, refuse_ignored

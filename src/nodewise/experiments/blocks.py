@@ -12,8 +12,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Meter
 from nodewise.records.recorder import Recorder

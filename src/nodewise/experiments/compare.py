@@ -10,12 +10,13 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.base.words import split_words
@@ -40,14 +41,7 @@ from nodewise.statistics.disturbance import Met
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.baseline import against_baseline
-from nodewise.verdicts.compare import (
-    COMPARE,
-    RUN,
-    CompareVerdict,
-    compare_verdict,
-    comparisons,
-    looks_of,
-)
+from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict, compare_verdict, comparisons, looks_of
 from nodewise.verdicts.disturbed import PhaseMet, met_of
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.failures import fails_by_chance

@@ -7,12 +7,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import write_within
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender, Steps

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.blocks import Block
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.disturbance import Disturbance, Met, disturbance

@@ -7,11 +7,12 @@ import itertools
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.words import split_words
 from nodewise.experiments.target import resolve_command
 from nodewise.runner.isolation import PROCESS, Isolation

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.study import setting_of

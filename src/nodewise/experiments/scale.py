@@ -8,11 +8,12 @@ import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.first_run import or_accepting
 from nodewise.experiments.progress import Progress

@@ -8,11 +8,12 @@ import os
 import random
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import place

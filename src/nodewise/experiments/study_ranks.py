@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.runner.family import families, starters_of
 from nodewise.runner.mpi import family_in, find_launcher, library_for, start_words

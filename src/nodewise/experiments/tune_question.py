@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.difference import WITHIN
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget
 from nodewise.records.inherited import inherited_facts

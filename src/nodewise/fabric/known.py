@@ -6,8 +6,9 @@ Switches and what they need are those of libfabric's README and of its manual pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from nodewise.base.frozen import dataclass
 
 
 class Reach(StrEnum):

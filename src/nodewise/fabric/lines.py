@@ -7,8 +7,8 @@ Variables are those of Open MPI's ompi_info, MPICH's README.envvar, Intel MPI's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.fabric.known import Reach, known
 from nodewise.fabric.mpi_output import OmpiInfo, Taken
 from nodewise.fabric.proof import Proof

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 
 #: Frameworks of Open MPI that carry messages: the one that matches them, and those that carry them for it.

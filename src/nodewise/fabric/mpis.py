@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import NodewiseError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.fabric.lines import INTEL_MPI, MPICH, OPEN_MPI, Line, lines_for
 from nodewise.fabric.mpi_output import (

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.fabric.rates import Link, parse_printed, printed_gbits
 from nodewise.machine.files import read_number, read_text
 

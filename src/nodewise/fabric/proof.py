@@ -11,9 +11,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.fabric.providers import Provider
 from nodewise.runner.commands import run_whole, will

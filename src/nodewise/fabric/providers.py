@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from nodewise.base.frozen import dataclass
 
 #: What of the capabilities says which transfers there are; the others say how.
 TRANSFERS = ("MSG", "TAGGED", "RMA", "ATOMIC", "COLLECTIVE", "MULTICAST", "MULTI_RECV", "TRIGGER")

@@ -7,8 +7,8 @@ Variables are those of UCX's ucx_info -c, Intel MPI's Developer Reference (NIC P
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.fabric.lines import Line
 from nodewise.fabric.ports import FabricPort
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nodewise.base.frozen import dataclass
 from nodewise.fabric.known import Known
 from nodewise.fabric.mpis import MpiTransport
 from nodewise.fabric.ports import FabricPort

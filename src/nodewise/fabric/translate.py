@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 
 _NAME = r"I_MPI_[A-Z0-9_]+|MV2_[A-Z0-9_]+|FI_[A-Z0-9_]+|PSM2?_[A-Z0-9_]+"

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.history.entry import Entry, Point
 from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.unpaired import unpaired_interval

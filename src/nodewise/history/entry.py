@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nodewise.base.frozen import dataclass
 from nodewise.history.learned import Learned
 from nodewise.records.commit import Commit
 from nodewise.statistics.interval import median_interval

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, NodewiseError
 from nodewise.base.files import store_error
+from nodewise.base.frozen import dataclass
 from nodewise.history.entries import entry_of, folders_below, read_entry
 from nodewise.history.entry import Entry
 from nodewise.history.place import history_place, is_server

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.history.entry import Entry, Point
 from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.unpaired import unpaired_interval

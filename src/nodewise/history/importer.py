@@ -6,10 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.registry import Registry
 from nodewise.history.entry import Entry
 

@@ -7,11 +7,12 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import PurePath
 
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import StoreError
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import Scalar, fit
 from nodewise.records.earlier import SettingSeen, Width, width_of
 from nodewise.records.experiment import Experiment

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from nodewise.base.bounded_json import LARGEST, parse_json
+from nodewise.base.frozen import dataclass
 from nodewise.history.database import Database
 
 #: The first and the last second that have a date.

@@ -8,12 +8,12 @@ import json
 from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.escaping import SHOWN
+from nodewise.base.frozen import dataclass
 from nodewise.history.database import REBUILD, WAIT_S, Carry, open_database
 from nodewise.history.entry import Entry, Point
 from nodewise.history.learned import Learned, learned_from_text, surface_text

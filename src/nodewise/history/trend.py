@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError, NodewiseError, StoreError
+from nodewise.base.frozen import dataclass
 from nodewise.history.database import REBUILD
 from nodewise.history.rows import FIRST_S, LAST_S
 from nodewise.history.store import Series, Store

@@ -7,11 +7,11 @@ import lzma
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from nodewise.base.errors import UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 
 #: Names another kernel; its modules are looked for below lib/modules, next to the folder that it lies in.

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_bytes
 
 #: The kernel maps such parts of memory (SUBSECTION_SIZE), and only blocks of a page's size.

@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.base.registry import Registry
 

@@ -11,13 +11,14 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.cache import cache_folder
 from nodewise.base.errors import NodewiseError, UnavailableError
 from nodewise.base.files import write_whole
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.isolation.guest_kernel import guest_kernels
 from nodewise.isolation.kind import Kind, Way

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.jobs.forms.pbs import job_name
 from nodewise.jobs.script import commented, options_left_out, own_options
 from nodewise.profile.ranks import Ranks, number_text

@@ -10,13 +10,13 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError, StoreError, UnavailableError
 from nodewise.base.files import alone_in, make_directory, write_whole
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import fit
 from nodewise.base.words import split_words
 from nodewise.runner.commands import run_whole

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import parse_processors
 from nodewise.machine.files import integer, read_number, read_text
 from nodewise.machine.model import Limits

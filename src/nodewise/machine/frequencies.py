@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.files import read_number, read_text
 
 

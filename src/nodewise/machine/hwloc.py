@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Cache, Core, CoreKind, Device, Node, NumaNode
 
 if TYPE_CHECKING:

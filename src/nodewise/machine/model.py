@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cached_property
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit
 
 #: The version of the JSON of a machine. In version 1 the `socket` of a core was called `package`.

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent
 from nodewise.machine.files import first_match, read_text
 from nodewise.machine.watch import processor_times

@@ -9,12 +9,13 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, NodewiseError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, shown
 from nodewise.machine.hwloc import Hardware, hardware

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.machine.cgroups import read_limits
 from nodewise.machine.files import first_match, read_number, read_text

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.cgroups import read_throttling
 from nodewise.machine.files import first_match, read_text
 from nodewise.machine.surroundings import read_throttled

@@ -6,10 +6,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.asking.silence import silence_of
 from nodewise.nodes.facts import Recent, Value, getter
 from nodewise.nodes.streams import read_all

@@ -16,8 +16,8 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.node_names import without_domain
 
 #: How often a byte goes there and back, and how many bytes flow each way, how often, in a meeting.

@@ -7,12 +7,12 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 
 _MOST_BYTES = 4 << 20
 #: What is written as a.b.c further down than this is found by the whole of it alone.

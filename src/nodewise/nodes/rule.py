@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.facts import is_known, kinds_of, known_paths
 from nodewise.nodes.places import Document, nearest, read_toml
 from nodewise.nodes.relations import FUNCTIONS, OF_FUNCTIONS, PARTS

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import parse_processors
 from nodewise.nodes.facts import is_known, known_paths
 from nodewise.nodes.node_names import expand, fold

@@ -9,9 +9,10 @@ variable is in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit
 
 #: Raised with every change after which a reader of the old JSON would be wrong.

@@ -6,9 +6,10 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, Layout, Part
 from nodewise.pipelines.page import Asked, Page, Word

@@ -8,10 +8,11 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import parse_bytes, parse_seconds
 
 #: The largest message, less what stands before its content.

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.pipelines.graph import orders, ways_to
 from nodewise.pipelines.page import EDGE, FIXED, HEAD, TEXT
 from nodewise.pipelines.plan import Channel, Plan

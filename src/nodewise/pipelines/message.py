@@ -10,8 +10,9 @@ import lzma
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from nodewise.base.frozen import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

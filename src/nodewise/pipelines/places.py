@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.base.processors import parse_processors
 from nodewise.machine.model import Machine

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.toml_lines import TomlLines
 
 

@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nodewise
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.pipelines.crew import RankCrew, Seated
 from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, layout_of, parts_of, words_of

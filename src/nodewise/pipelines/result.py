@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from nodewise.base.frozen import dataclass
 
 
 class Ended(StrEnum):

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
 
 from nodewise.base.errors import ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.pipelines.hosted import Hosted, ended_by
 from nodewise.pipelines.layout import Instance, Layout, layout_of, parts_of
 from nodewise.pipelines.page import ASKED, Asked, Page, State, Word

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.pipelines.layout import Instance, Layout
 from nodewise.pipelines.page import FIXED, Page, State, Word, processors_of
 from nodewise.pipelines.plan import Channel, Device, Plan

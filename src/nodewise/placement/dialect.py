@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
+
+from nodewise.base.frozen import dataclass
 
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine

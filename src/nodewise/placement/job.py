@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import MOST_THREADS

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine, Node
 
 #: What a node of the machine's tree is called there.

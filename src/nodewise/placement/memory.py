@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine

@@ -8,9 +8,9 @@ them against answers of the real mpirun.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.placement.objects import NAMES, objects
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.seating import Seating
 
 

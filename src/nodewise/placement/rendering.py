@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from nodewise.base.arguments import checked
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 
 

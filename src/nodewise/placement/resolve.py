@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Outcome, ThreadReader
 from nodewise.placement.job import Job, share_zones, within

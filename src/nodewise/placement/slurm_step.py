@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.mapping import objects_or_larger

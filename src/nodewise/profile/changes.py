@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.profile.result import Profiled
 from nodewise.profile.samples import UNKNOWN, Taken
 from nodewise.statistics.shares import share_intervals

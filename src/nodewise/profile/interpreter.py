@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from nodewise.base.frozen import dataclass
 
 #: From this version on Python names its functions to perf (sys.activate_stack_trampoline), where it was compiled with frame pointers, as
 #: its documentation asks for (docs.python.org/3/howto/perf_profiling.html). Compilers for 64-bit Arm keep these by themselves.

@@ -13,9 +13,9 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from nodewise.base.frozen import dataclass
 from nodewise.profile.samples import UNKNOWN, Frame, Life, Recorded, Taken
 
 #: Files of runtimes, by the beginnings of their names, and what the functions of those that are linked in begin with.

@@ -10,10 +10,10 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError, ProgramError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import parse_bytes
 
 #: Kinds of call chains: by a copy of the stack's top that is unwound afterwards, by frame pointers, or without.

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.profile.samples import Frame, Life, Recorded, Taken
 
 #: What is said to have been sampled.

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from nodewise.base.frozen import dataclass
 
 #: The variables by which a rank knows its number, of PMIx, Open MPI, Hydra and MPICH, Slurm and ALPS.
 NUMBERS = ("PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE")

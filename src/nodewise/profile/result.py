@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from nodewise.base.frozen import dataclass
 from nodewise.profile.openmp import C_LIBRARY, OpenMPShare
 from nodewise.profile.samples import UNKNOWN, Frame, Recorded, Taken
 from nodewise.statistics.shares import share_intervals

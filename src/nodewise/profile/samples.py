@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from nodewise.base.frozen import dataclass
 from nodewise.profile.perf import event_name
 
 #: `comm pid/tid time: rest`; a name may hold blanks and digits.

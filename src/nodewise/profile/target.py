@@ -7,11 +7,11 @@ import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.profile.interpreter import Python
 from nodewise.profile.perf import read_chains
 from nodewise.profile.unwinding import Tables, tables_of

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from nodewise.base.elf import Elf
+from nodewise.base.frozen import dataclass
 
 #: More entries than this are not read: a program that has them was compiled with tables.
 _MOST = 200_000

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings

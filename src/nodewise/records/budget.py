@@ -7,7 +7,8 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from nodewise.base.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import json
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit, shown
 from nodewise.runner.objective import Objective
 from nodewise.runner.ranks import rank_from_json

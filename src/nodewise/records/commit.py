@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from nodewise.base.frozen import dataclass
 
 #: How long is waited for git: a first look at a large tree takes its time, and an experiment is to begin.
 _LIMIT_S = 3.0

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import Scalar, fit
 from nodewise.base.units import format_count
 from nodewise.machine.model import Machine

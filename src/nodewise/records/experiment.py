@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.ends import deaf, heard_later
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
+from nodewise.base.frozen import dataclass
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.records.answers import AnswerJudge, exit_code_notes, judge_of, judge_records

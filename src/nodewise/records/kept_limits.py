@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 from nodewise.base.cache import cache_folder
 from nodewise.base.errors import StoreError
 from nodewise.base.files import make_directory, write_whole
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.base.units import format_count
 from nodewise.machine.files import read_text

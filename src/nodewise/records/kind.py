@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from nodewise.base.frozen import dataclass
 
 
 @dataclass(frozen=True)

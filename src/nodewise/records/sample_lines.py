@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from nodewise.base.bounded_json import open_regular, parse_json
 from nodewise.base.escaping import one_line, visible
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import Count, ShapeError, Within, fit
 from nodewise.records.columns import Records
 from nodewise.records.secret_file import Through

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.environment import environment_request, heeded_environment

@@ -8,10 +8,10 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.patterns import PatternError
 from nodewise.runner.same_output import MOST_BYTES, Kind, SameOutput, matches, repeatable
 

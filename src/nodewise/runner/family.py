@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.registry import Registry
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError
 
 #: The kind that isolates nothing.

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.base.masking import Masks, masked_names, shell_word
 from nodewise.base.processors import format_processors

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.price import Price
 from nodewise.runner.ranks import OverRanks
 from nodewise.runner.same_output import ANY_OUTPUT, SameOutput

@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.secrets import parts_of_words
 from nodewise.base.shapes import fit
 from nodewise.runner.launcher import Launcher

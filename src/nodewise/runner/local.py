@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +25,7 @@ from typing import Any
 from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.forked import not_inherited
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors, processors_are
 from nodewise.base.units import format_bytes

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.memory import MODES, MemoryPolicy
 
 #: Numbers of the call set_mempolicy, by processor (the kernel's tables of system calls).

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.placement.memory import MemoryPolicy
 from nodewise.runner.numa_maps import Mapping as Pages

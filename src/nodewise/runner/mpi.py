@@ -7,11 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.runner.family import Family, families, library_family, starters_of
 from nodewise.runner.program import find_on_path, inspect_program, libraries_of

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 
 _LINE = late(r"([0-9a-f]{1,16}) (weighted interleave:\S+|\S+(?: \(many\))?(?::\S+)?)((?: .*)?)")

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.runner.price import COST
 from nodewise.runner.sample import Sample

@@ -7,10 +7,11 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.registry import binding_variables
 from nodewise.runner.numa_maps import Mapping as Pages
 from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps

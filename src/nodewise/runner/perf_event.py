@@ -11,9 +11,9 @@ import os
 import platform
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import parse_processors
 
 _SYSCALLS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.runner.setting import Setting
 
 #: The metric that a price gives to each sample.

@@ -12,13 +12,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.runner.perf_event import Record, Sampler, SamplerError
 from nodewise.runner.proc_files import children_of, executable_of
 

@@ -7,13 +7,13 @@ import os
 import shutil
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.base.native import native_path
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median
 from typing import Any
 
 from nodewise.base.bounded_json import bounded, parse_json
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.base.shapes import shown
 from nodewise.runner.patterns import PatternError, limited

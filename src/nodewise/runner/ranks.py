@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, TypedDict, get_args
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict, get_args
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.placement.memory import MODES

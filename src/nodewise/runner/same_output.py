@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.runner.patterns import limited
 

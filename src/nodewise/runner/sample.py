@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.ranks import RankPart, rank_from_json
 
 #: A run that was cut off after this share of its own limit was cut off by that.

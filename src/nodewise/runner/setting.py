@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import lru_cache
 from typing import Any
 
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import Scalar, ShapeError, fit
 from nodewise.placement.memory import MODES, MemoryPolicy
 from nodewise.runner.isolation import Isolation, check_isolation

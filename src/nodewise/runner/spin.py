@@ -7,11 +7,11 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 
 #: A longer condition is a slip, and one that is nested deeply has no place on the stack.
 _LONGEST = 2000

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.base.frozen import dataclass
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.search.surrogate import Array, Given, Runs, Surrogate
 from nodewise.search.tried import Tried

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from nodewise.base.frozen import dataclass
 from nodewise.search.space import Point
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from nodewise.base.frozen import dataclass
 
 #: Spaces of more points than this are not gone through to see whether one may be run.
 _EVERY = 20_000

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.base.blas import use_one_thread
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.summary import MAD_TO_SIGMA
 
 Array = NDArray[np.float64]

@@ -18,12 +18,13 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nodewise.base.frozen import dataclass
 
 Array = NDArray[np.float64]
 

@@ -15,13 +15,13 @@ enumerated, beyond them the sum's quantile is taken from its second and fourth m
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.steps import infer_step, spread_ties, widened
 from nodewise.statistics.summary import MAD_TO_SIGMA

@@ -7,8 +7,8 @@ Nothing is left out here: a block that is repeated keeps its samples, and what i
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.stolen_time import ROUNDING_S, SHARE
 
 #: Kinds of marks (the word before the colon) of what comes and goes: another run may be free of it. The others, such as a

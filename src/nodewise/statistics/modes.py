@@ -4,11 +4,11 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.dip import dip_p_value, scaled_dip
 from nodewise.statistics.summary import MAD_TO_SIGMA
 

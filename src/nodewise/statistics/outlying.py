@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.summary import MAD_TO_SIGMA, median
 
 #: So many robust deviations away a value is always named, in groups that tell at all.

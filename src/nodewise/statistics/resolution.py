@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.summary import MAD_TO_SIGMA

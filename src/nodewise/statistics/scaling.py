@@ -27,11 +27,12 @@ Coefficients but those of a power are 0 or more, and minimise the squares of rel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nodewise.base.frozen import dataclass
 
 Numbers = NDArray[np.float64]
 

@@ -12,12 +12,13 @@ depend on what was measured.
 
 import bisect
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nodewise.base.frozen import dataclass
 
 #: How often at most something of what one result says may be wrong: all its comparisons share this rate.
 ALPHA = 0.05

@@ -3,12 +3,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.summary import MAD_TO_SIGMA
 
 _NORMAL = NormalDist()

@@ -2,9 +2,9 @@
 """Verdict: what a comparison says, in one of four words, always with its size."""
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent
 from nodewise.statistics.compare import Ratio
 

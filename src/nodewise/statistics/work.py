@@ -6,7 +6,8 @@ speedup times redundancy: a variant that does needless work has a higher rate th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from nodewise.base.frozen import dataclass
 
 
 @dataclass(frozen=True)

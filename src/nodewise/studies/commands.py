@@ -7,12 +7,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
 from nodewise.studies.contract import parse_knobs

@@ -8,13 +8,13 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 from nodewise.studies.contract import Study
 from nodewise.studies.shelves import Shelf, elsewhere, shelf_of, shelves

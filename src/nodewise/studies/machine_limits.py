@@ -9,8 +9,8 @@ long to make, so it is measured once and kept (`records.kept_limits`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.studies.commands import Contender, worker_command
 from nodewise.studies.contract import Limit

@@ -8,12 +8,12 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.studies.commands import native_contenders
 from nodewise.studies.contract import Table
 from nodewise.studies.discovery import Found

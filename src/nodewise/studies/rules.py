@@ -9,7 +9,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from nodewise.base.blas import use_one_thread
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.runner.mpi import find_launcher, library_for, start_words
 from nodewise.studies.commands import (
     Contender,

@@ -9,11 +9,11 @@ on first use as a user's own is.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.native import native_path
 
 GROUP = "nodewise.studies"

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.placement.memory import MemoryPolicy
 from nodewise.runner.isolation import Isolation
 from nodewise.runner.setting import Setting

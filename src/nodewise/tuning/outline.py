@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from nodewise.base.escaping import one_line
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import apart
 from nodewise.records.earlier import Earlier
 from nodewise.search.space import Axis

@@ -7,11 +7,12 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Starter
 from nodewise.placement.job import Job, within

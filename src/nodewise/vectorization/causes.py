@@ -7,7 +7,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 
 UNKNOWN = "unknown"
 _KEYS = {"name", "words", "gcc", "clang", "source", "openmp", "nest", "widens", "vague", "do", "risk"}

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.functions import function_name
 from nodewise.runner.compilers.toolchain import Compiler

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.database import Command, optimises, own_flags, says_how
 from nodewise.runner.compilers.directives import Directive, collapsed_into, directives_of, openmp_of

@@ -8,10 +8,11 @@ gone, or in one that is still there. LLVM's compilers place it at its keyword, o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from nodewise.base.bounded_json import read_bounded
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
 from nodewise.runner.compilers.directives import Directive, collapsed_into, directive_at
 from nodewise.runner.compilers.functions import SourceFunction, function_name

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import Ratio, ratio_interval

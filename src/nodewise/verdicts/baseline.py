@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.records.answers import code_words, exit_codes_of

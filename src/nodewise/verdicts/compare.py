@@ -7,12 +7,13 @@ import itertools
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_count, format_percent, format_seconds

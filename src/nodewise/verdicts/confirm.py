@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import all_kinds, kind_named

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of

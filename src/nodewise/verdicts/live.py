@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.sequential import Looks

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.carryover import comparable

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nodewise.base.arguments import checked
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import MemoryPolicy, to_numactl
 from nodewise.placement.placement import Placement

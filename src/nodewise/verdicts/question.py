@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine, machine_from_json
 from nodewise.records.commit import Commit

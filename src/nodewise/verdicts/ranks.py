@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from nodewise.base.frozen import dataclass
 from nodewise.records.columns import WARM_UP, Record
 from nodewise.records.experiment import Experiment
 from nodewise.runner.ranks import imbalance

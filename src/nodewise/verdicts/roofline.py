@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.result_store import ROOFLINE
 from nodewise.runner.sample import Sample

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import value_of
 from nodewise.runner.sample import Sample

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.answers import code_words, exit_codes_of
 from nodewise.records.experiment import Experiment

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.isolation import PROCESS, STARTUP, TEARDOWN

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment, read_experiment, read_question

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import count, takewhile
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent, format_rate, format_seconds
 from nodewise.records.result_store import STUDY
 from nodewise.statistics.disturbance import disturbance

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.earlier import StartedFrom, started_from

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.agreement import Agreement, Verdict
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.loaded import Loaded
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library
 from nodewise.tuning.catalogue.priority import Prioritized

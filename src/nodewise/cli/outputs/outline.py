@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.records.earlier import StartedFrom, started_from
 from nodewise.tuning.outline import Outline
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from nodewise.base.frozen import dataclass
 from nodewise.profile.changes import Since
 from nodewise.profile.result import ProfileResult
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.quiet.finding import Finding
 from nodewise.quiet.measured import Resolution, resolutions, summary
 from nodewise.runner.spin import Spin

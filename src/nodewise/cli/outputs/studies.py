@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from nodewise.base.frozen import dataclass
 from nodewise.studies.contract import Study
 
 

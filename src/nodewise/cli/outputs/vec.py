@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.vectorization.causes import Found
 from nodewise.vectorization.loop_reports import CompilerReport, LoopReport, Reason, Status, unknown_reasons
 from nodewise.vectorization.loops import Examined

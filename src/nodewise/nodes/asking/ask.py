@@ -10,11 +10,12 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.asking.frames import Frames
 from nodewise.nodes.asking.interruption import run_interruptibly
 from nodewise.nodes.asking.starters import CONNECT_S, Starter

@@ -10,7 +10,9 @@ import base64
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from nodewise.base.frozen import dataclass
 
 _LINE, _PIECE = 512, 360
 _MOST_PIECES = 1000

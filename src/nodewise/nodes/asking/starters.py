@@ -8,11 +8,11 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.bounded_json import open_regular
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.frozen import dataclass
 from nodewise.base.words import split_words
 from nodewise.nodes.node_names import expand, fold
 from nodewise.runner.commands import run_whole

@@ -7,9 +7,10 @@ variable. Both read GOMP_CPU_AFFINITY as an explicit list of single processors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.dialect import Outcome
 from nodewise.placement.layers import KINDS, Layers, Row
 from nodewise.placement.openmp.balanced import balanced

@@ -8,9 +8,9 @@ more, where a part of it cannot be; what the runtime then does instead is in `gn
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.base.late import late
 from nodewise.base.meant import meant
 from nodewise.placement.scan import Scanner

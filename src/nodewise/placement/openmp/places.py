@@ -7,12 +7,12 @@ The specification leaves some of it to the runtime; modelled is Intel's (and LLV
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.dialect import Outcome
 from nodewise.placement.layers import CORES, KINDS, Layers, Row
 from nodewise.placement.openmp.affinity import float_levels

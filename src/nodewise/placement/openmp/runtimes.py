@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.dialect import Outcome, ThreadReader
 from nodewise.placement.layers import Layers, layers_of
 from nodewise.placement.openmp.affinity import Affinity, apply_affinity, read_affinity, read_kmp_gomp

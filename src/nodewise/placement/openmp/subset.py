@@ -7,10 +7,11 @@ Both are read by one grammar, as Intel's and LLVM's runtimes do: `15c@30,4t`, `1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.placement.layers import CORES, Layers, Row
 from nodewise.placement.scan import Scanner
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from html import escape
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Core, Machine
 from nodewise.report.drawings.canvas import ALARM, FAINT, PALE, box_mark, text_mark
 from nodewise.report.drawings.lettering import fitting_size, text_width

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_bytes
 from nodewise.machine.model import Cache, Core, Machine, Node, NumaNode
 

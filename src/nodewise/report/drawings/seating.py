@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_seconds
 from nodewise.report.drawings.canvas import FAINT, box_mark, picture, text_mark

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from nodewise.base.frozen import dataclass
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored

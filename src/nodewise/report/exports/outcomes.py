@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from nodewise.base.frozen import dataclass
 
 if TYPE_CHECKING:
     from nodewise.statistics.verdict import Word

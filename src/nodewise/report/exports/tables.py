@@ -7,13 +7,13 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from nodewise.base.errors import InputError
 from nodewise.base.files import write_whole
+from nodewise.base.frozen import dataclass
 from nodewise.studies.contract import Table
 from nodewise.studies.results import Result
 from nodewise.verdicts.encoding import encode

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from nodewise.base.frozen import dataclass
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.statistics.verdict import Word
 
 

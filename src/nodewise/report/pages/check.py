@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity

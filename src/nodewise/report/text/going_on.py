@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.records.budget import Budget
 from nodewise.runner.setting import BASELINE

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from nodewise.base.frozen import dataclass
 
 
 class Outcome(StrEnum):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 PASSES = "loop-vectorize|slp-vectorizer|loop-unroll|loop-idiom|loop-delete"

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 
 #: Flags about files and outputs, which a compile of our own chooses itself.
 _DROP_WITH_NEXT = {"-o", "-MF", "-MT", "-MQ", "-MJ", "-dumpdir", "-dumpbase", "--serialize-diagnostics"}

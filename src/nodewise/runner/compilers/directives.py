@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.source_loops import SourceLoop, without_noise
 
 #: Words that name constructs (OpenMP 5.2); the first word that is not one begins the clauses.

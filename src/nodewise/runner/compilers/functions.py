@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.source_loops import without_noise
 
 #: What may stand before a brace without being a function's name.

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TextIO
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 #: Passes, other than the vectorizer, that end a loop's life.

@@ -11,9 +11,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.commands import run_whole
 
 _FUNCTION = re.compile(r"[0-9a-f]+ <(.*)>:$")

@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.runner.commands import run_whole
 from nodewise.runner.compilers.directives import Directive, directives_of
 from nodewise.runner.compilers.source_loops import SourceLoop, loops_of, with_depths, without_comments

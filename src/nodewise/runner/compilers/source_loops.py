@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from nodewise.base.frozen import dataclass
 
 _KEPT = re.compile(r"[^\n]")
 _C_NOISE = re.compile(

@@ -10,11 +10,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.base.frozen import dataclass
 from nodewise.runner.commands import passing_folder, run_whole
 from nodewise.runner.compilers.attempt import Attempt
 from nodewise.runner.compilers.clang_record import PASSES, read_clang_record

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
 from nodewise.runner.allocators import find_preloads
 from nodewise.runner.library_query import query_library

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
+
+from nodewise.base.frozen import dataclass
 
 #: The value of a knob that is left as it is, and where the user has set it, the value that takes that back.
 DEFAULT, UNSET = "default", "unset"

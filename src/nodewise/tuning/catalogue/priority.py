@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from mmap import PAGESIZE
 from pathlib import Path
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.base.units import format_percent
 from nodewise.runner.loaded import Loaded

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.machine.model import Machine
 from nodewise.tuning.catalogue.choose import Answers
