@@ -6,6 +6,7 @@ What may be used of it, and all that can change, is read each time as ever; real
 """
 
 import contextlib
+from dataclasses import replace
 from functools import cache
 
 from nodewise.base.errors import NodewiseError
@@ -22,8 +23,10 @@ def _here() -> Hardware:
     return _anew(sources.Source("live"))
 
 
-def _load_hardware(source: sources.Source) -> Hardware:
-    return _here() if source.kind == "live" else _anew(source)
+def _load_hardware(source: sources.Source, devices: bool = True) -> Hardware:
+    if source.kind != "live":
+        return _anew(source)
+    return _here() if devices else replace(_here(), devices=())
 
 
 def remember() -> None:

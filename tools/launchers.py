@@ -19,8 +19,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from nodewise.base.errors import InputError
-from nodewise.placement.dialects.openmpi5 import read_openmpi5
 from nodewise.placement.job import Job
+from nodewise.placement.openmpi5 import read_openmpi5
 from tests.placement.runtimes import mpirun5
 
 

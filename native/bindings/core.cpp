@@ -62,7 +62,7 @@ void bind_topology(nb::module_& module) {
         .def_ro("infos", &Description::infos)
         .def_ro("allowed", &Description::allowed);
     nb::class_<Topology>(module, "Topology")
-        .def_static("live", &Topology::live)
+        .def_static("live", &Topology::live, nb::arg("devices") = true)
         .def_static("from_xml", &Topology::from_xml, nb::arg("path"))
         .def_static("from_synthetic", &Topology::from_synthetic, nb::arg("text"))
         .def("describe", &Topology::describe)

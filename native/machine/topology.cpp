@@ -267,8 +267,11 @@ void Topology::load() {
     }
 }
 
-Topology Topology::live() {
+Topology Topology::live(bool devices) {
     Topology topology = prepare();
+    if (!devices) {
+        check(hwloc_topology_set_io_types_filter(topology.handle_.get(), HWLOC_TYPE_FILTER_KEEP_NONE));
+    }
     topology.load();
     return topology;
 }

@@ -77,7 +77,8 @@ struct TopologyError : std::runtime_error {
 // A loaded topology. Every way to load one throws TopologyError with the system's reason where it fails.
 class Topology {
   public:
-    static Topology live();
+    // Without `devices` those are left out, whose reading is most of the time that a small machine takes.
+    static Topology live(bool devices = true);
     static Topology from_xml(const std::string& path);
     static Topology from_synthetic(const std::string& text);
 

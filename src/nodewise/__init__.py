@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from nodewise.api.suite import suite
     from nodewise.api.tune import tune
     from nodewise.api.where import where
-    from nodewise.experiments.progress import Note, Progress, StudyProgress
+    from nodewise.base.note import Note
+    from nodewise.experiments.progress import Progress, StudyProgress
     from nodewise.experiments.roofline import RooflineProgress
     from nodewise.machine.given import machine
     from nodewise.machine.model import Machine
@@ -90,7 +91,7 @@ _LATER = {
     "ConfirmVerdict": "nodewise.verdicts.confirm",
     "HowToRun": "nodewise.api.options",
     "Machine": "nodewise.machine.model",
-    "Note": "nodewise.experiments.progress",
+    "Note": "nodewise.base.note",
     "PipelineResult": "nodewise.pipelines.result",
     "PlaceOutput": "nodewise.verdicts.place",
     "Progress": "nodewise.experiments.progress",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.machine import sources
+from nodewise.machine.hwloc import hardware
 from nodewise.machine.model import NumaNode, machine_from_json
 from nodewise.machine.sources import Source, _topology, hwloc_xml, load_machine, whole_memory
 
@@ -142,3 +143,9 @@ def test_what_cannot_be_opened_is_one_message_whatever_the_system_says_of_it(mon
     monkeypatch.setattr(sources, "read_bounded", torn)
     with pytest.raises(InputError, match=r"cannot read /x\.xml: the tape is torn"):
         _topology(Source("xml", "/x.xml"))
+
+
+def test_devices_of_this_machine_may_be_left_out() -> None:
+    found = [hardware(_topology(Source("live"), devices).describe()) for devices in (True, False)]
+    assert found[1] == replace(found[0], devices=())
+    assert load_machine(None, devices=False) == replace(load_machine(None), devices=())

@@ -15,8 +15,8 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
-from nodewise.placement.dialects.openmpi5 import read_openmpi5, write_openmpi5
 from nodewise.placement.job import Job, share_zones
+from nodewise.placement.openmpi5 import read_openmpi5, write_openmpi5
 from tests.placement.runtimes import mpirun5
 
 RECORDED = Path(__file__).parent / "recorded" / "openmpi-5.0.11.jsonl"

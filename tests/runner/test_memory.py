@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.errors import ProgramError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
+from nodewise.placement.huge_pages import huge_page_environment
 from nodewise.placement.memory import MODES, MemoryPolicy, check_memory, read_memory
 from nodewise.runner.launch import launch_of
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.memory import huge_page_environment, huge_page_pools, interleave_weights
+from nodewise.runner.memory import huge_page_pools, interleave_weights
 from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting, setting_from_json
@@ -101,23 +102,6 @@ def test_transparent_huge_pages_come_where_they_are_asked_for():
     assert int(re.search(r"AnonHugePages:\s+(\d+) kB", text)[1]) >= 32 << 10
     text = run(Setting((sys.executable, "-c", code), env=env, no_huge_pages=True))["out"]["text"]
     assert int(re.search(r"AnonHugePages:\s+(\d+) kB", text)[1]) == 0
-
-
-def test_allocators_are_set_in_their_own_words():
-    inherited = {
-        "GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.hugetlb=2",
-        "MALLOC_CONF": "thp:never,narenas:2",
-    }
-    env = huge_page_environment("transparent", inherited, ["libjemalloc.so.2", "libmimalloc.so.2"])
-    assert env == {
-        "GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.hugetlb=1",
-        "MALLOC_CONF": "narenas:2,thp:always",
-        "MIMALLOC_ALLOW_LARGE_OS_PAGES": "1",
-    }
-    assert huge_page_environment("never", {}, ["libjemalloc.so.2"])["MALLOC_CONF"] == "thp:never"
-    assert huge_page_environment("default", inherited) == {}
-    with pytest.raises(InputError, match="no such huge pages"):
-        huge_page_environment("gigantic", {})
 
 
 def test_pools_of_huge_pages_are_read(tmp_path):

@@ -12,8 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import InputError, NodewiseError, shortened
 from nodewise.base.late import late
+from nodewise.base.note import Note
 from nodewise.base.own_process import what_is_lacking
-from nodewise.experiments.progress import Note
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nodewise.base.errors import InputError, NodewiseError, StoreError
+from nodewise.base.note import Note
 from nodewise.base.units import parse_seconds
-from nodewise.experiments.progress import Note
 from nodewise.history.database import REBUILD
 from nodewise.history.place import OFF, VARIABLE, history_place
 from nodewise.history.store import Store

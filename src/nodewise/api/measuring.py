@@ -12,8 +12,8 @@ from pathlib import Path
 from nodewise.api.caller import Notify
 from nodewise.api.given import StrPath
 from nodewise.base.errors import InputError, NodewiseError
+from nodewise.base.note import Note
 from nodewise.base.units import format_seconds
-from nodewise.experiments.progress import Note
 from nodewise.isolation.launcher import IsolatedLauncher
 from nodewise.records.neighbours import turn
 from nodewise.runner.commands import will

@@ -16,6 +16,7 @@ from nodewise.base.meant import meant
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Trap
+from nodewise.placement.huge_pages import huge_page_environment
 from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
 from nodewise.placement.openmp.lengths import overlong
@@ -25,7 +26,6 @@ from nodewise.placement.policies import POLICIES
 from nodewise.placement.registry import all_texts, placing
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
 from nodewise.placement.traps import find_traps
-from nodewise.runner.memory import huge_page_environment, interleave_weights
 from nodewise.verdicts.place import PlaceOutput, is_bound
 
 
@@ -160,6 +160,8 @@ def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPol
             raise InputError("a memory policy is named twice, by --memory and by --numactl", "name it once")
         policy = read_memory(machine, text)
     if policy is not None:
+        from nodewise.runner.memory import interleave_weights
+
         check_memory(machine, policy, interleave_weights() if machine.live else None)
     return policy
 

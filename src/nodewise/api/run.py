@@ -15,9 +15,10 @@ from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interr
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.note import Note
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.progress import Note, Progress
+from nodewise.experiments.progress import Progress
 from nodewise.experiments.target import resolve_command
 from nodewise.machine.sources import load_machine
 from nodewise.placement.traps import environment_traps

@@ -19,9 +19,10 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
+from nodewise.base.note import Note
 from nodewise.experiments import scale as scaler
 from nodewise.experiments.contenders import parse_values
-from nodewise.experiments.progress import Note, Progress
+from nodewise.experiments.progress import Progress
 from nodewise.experiments.scale import ScaleQuestion
 from nodewise.experiments.target import resolve_command
 from nodewise.machine.given import machine as the_machine

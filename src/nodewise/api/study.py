@@ -16,7 +16,8 @@ from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
-from nodewise.experiments.progress import Note, StudyProgress
+from nodewise.base.note import Note
+from nodewise.experiments.progress import StudyProgress
 from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.experiments.study_ranks import asked_ranks
 from nodewise.machine.model import Machine

@@ -19,8 +19,9 @@ from nodewise.api.suite_check import check_cases
 from nodewise.api.suite_file import Case, Suite, find_suite, read_suite, this_host
 from nodewise.base.errors import InputError, NodewiseError, StoreError
 from nodewise.base.files import alone_in
+from nodewise.base.note import Note
 from nodewise.experiments.contenders import make_contenders
-from nodewise.experiments.progress import Note, Progress
+from nodewise.experiments.progress import Progress
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.statistics.verdict import Word

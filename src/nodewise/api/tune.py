@@ -29,8 +29,9 @@ from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_outp
 from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.note import Note
 from nodewise.experiments import tune as tuner
-from nodewise.experiments.progress import Note, Progress
+from nodewise.experiments.progress import Progress
 from nodewise.experiments.target import resolve_tunable
 from nodewise.experiments.tune_question import Question
 from nodewise.machine.given import machine as the_machine

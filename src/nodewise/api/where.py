@@ -16,7 +16,7 @@ from nodewise.api.options import RunChoice, choose_run, with_variables
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.frozen import dataclass
-from nodewise.experiments.progress import Note
+from nodewise.base.note import Note
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MemoryPolicy, check_memory, read_memory

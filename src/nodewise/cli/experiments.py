@@ -23,7 +23,7 @@ from nodewise.cli.trust import check_owner
 from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
-    from nodewise.experiments.progress import Note
+    from nodewise.base.note import Note
 
 _FOLDER = Path("nodewise-experiments")
 #: A program's name may be as long as a name of a file, and the time comes behind it.

@@ -36,8 +36,8 @@ def start_in_foreground(words: Sequence[str]) -> Guarded:
 
 def note_left(child: Guarded) -> None:
     """Say what outlived a program that has ended, and goes on."""
+    from nodewise.base.note import Note
     from nodewise.cli.experiments import print_note
-    from nodewise.experiments.progress import Note
 
     if child.left:
         first = list(child.left.items())[:_MOST_NAMED]

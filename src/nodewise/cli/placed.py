@@ -42,9 +42,9 @@ def run_placed(
 
     `untouched`: the environment's variables on threads hold. `variables` stand before the program, and hold whatever else is set.
     """
+    from nodewise.placement.huge_pages import huge_page_environment
     from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
-    from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting
     from nodewise.verdicts.place import is_bound
 

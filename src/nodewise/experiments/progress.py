@@ -31,17 +31,3 @@ class StudyProgress:
     blocks: int
     contender: str
     seconds: float
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something to know while an experiment runs that is no part of its result.
-
-    `kind` is `warning`, `note`, or `waiting` where `text` says for whom.
-    """
-
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"waiting for {self.text}" if self.kind == "waiting" else f"{self.kind}: {self.text}"

@@ -109,7 +109,7 @@ def _check_synthetic(text: str, declared: int, found: tuple[int, ...]) -> None:
         )
 
 
-def _topology(source: Source) -> _core.Topology:
+def _topology(source: Source, devices: bool = True) -> _core.Topology:
     try:
         from nodewise import _core
     except ImportError as problem:
@@ -124,7 +124,7 @@ def _topology(source: Source) -> _core.Topology:
                 # no description has another sign than those of ASCII
                 return _core.Topology.from_synthetic(source.text.encode("ascii", "replace").decode())
             if source.kind == "live":
-                return _core.Topology.live()
+                return _core.Topology.live(devices)
     except OSError as problem:
         raise InputError(f"cannot read {source.text or 'this machine'}: {problem.strerror or problem}") from problem
     except ValueError as problem:
@@ -162,9 +162,9 @@ def _apart(source: Source, work: Callable[[], _Made]) -> _Made:
         ) from problem
 
 
-def _load_hardware(source: Source) -> Hardware:
+def _load_hardware(source: Source, devices: bool = True) -> Hardware:
     declared = _check_size(source.text) if source.kind == "synthetic" else 0
-    found = _apart(source, lambda: hardware(_topology(source).describe()))
+    found = _apart(source, lambda: hardware(_topology(source, devices).describe()))
     if len(set(found.tree.pus)) != len(found.tree.pus):
         raise InputError(f"{source} has two processors of the same index")
     if declared:
@@ -206,8 +206,8 @@ def _planned(source: Source) -> Machine:
     return machine
 
 
-def _live(root: Path) -> Machine:
-    found = _load_hardware(Source("live"))
+def _live(root: Path, devices: bool) -> Machine:
+    found = _load_hardware(Source("live"), devices)
     state = read_state(root, os.sched_getaffinity(0))
     return Machine(
         source="live",
@@ -269,15 +269,16 @@ def restrict(machine: Machine, allow: str) -> Machine:
     return replace(machine, limits=replace(machine.limits, processors=wanted, cpuset=cpuset))
 
 
-def load_machine(spec: str | None = None, allow: str | None = None) -> Machine:
+def load_machine(spec: str | None = None, allow: str | None = None, devices: bool = True) -> Machine:
     """The machine that `spec` names: None for this one, `xml:PATH`, `json:PATH` (or a path so ending), `synthetic:TEXT`.
 
-    `allow` narrows the processors that may be used, as a list such as `0-3,8`. Raises InputError where either cannot be
-    used, UnavailableError where the native part is missing.
+    `allow` narrows the processors that may be used, as a list such as `0-3,8`. Of this machine, `devices` may be left out:
+    it is then read in half the time. Raises InputError where either cannot be used, UnavailableError where the native part
+    is missing.
     """
     source = parse_source(spec)
     if source.kind == "live":
-        machine = _live(Path("/"))
+        machine = _live(Path("/"), devices)
     elif source.kind == "json":
         machine = _from_json(source.text)
     else:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of programs: a policy set on this process before it becomes a program, huge pages, and the weights of interleaving."""
+"""Memory of programs: a policy set on this process before it becomes a program, pools of huge pages, and the weights of interleaving."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nodewise.base.errors import InputError, UnavailableError
@@ -14,8 +13,6 @@ from nodewise.placement.memory import MODES, MemoryPolicy
 #: Numbers of the call set_mempolicy, by processor (the kernel's tables of system calls).
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "s390x": 270, "loongarch64": 237}
 _PR_SET_THP_DISABLE = 41
-#: What huge pages a program is to have; `default` leaves it to the system.
-HUGE_PAGES = ("default", "transparent", "reserved", "never")
 
 
 def apply_memory(policy: MemoryPolicy | None, no_huge_pages: bool = False) -> None:
@@ -41,31 +38,6 @@ def apply_memory(policy: MemoryPolicy | None, no_huge_pages: bool = False) -> No
             raise InputError(f"the system refuses the memory policy {policy}: {os.strerror(ctypes.get_errno())}")
     if no_huge_pages and library.prctl(_PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0:
         raise InputError(f"the system refuses to forbid huge pages: {os.strerror(ctypes.get_errno())}")
-
-
-def huge_page_environment(
-    kind: str, inherited: Mapping[str, str], libraries: Sequence[str] = (), *, glibc: bool = True
-) -> dict[str, str]:
-    """Variables that have a program's allocator use huge pages, or not: glibc's, and those of the libraries that it has.
-
-    Variables of glibc (2.35 on) and jemalloc are joined to what is inherited; mimalloc has its own. Without `glibc` its
-    allocator is not in use. Raises InputError for another kind than those of `HUGE_PAGES`.
-    """
-    if kind not in HUGE_PAGES:
-        raise InputError(f"no such huge pages: {kind!r}", f"known are: {', '.join(HUGE_PAGES)}")
-    if kind == "default":
-        return {}
-    number = {"transparent": "1", "reserved": "2", "never": "0"}[kind]
-    others = [t for t in inherited.get("GLIBC_TUNABLES", "").split(":") if t and "malloc.hugetlb" not in t]
-    env = {"GLIBC_TUNABLES": ":".join([*others, f"glibc.malloc.hugetlb={number}"])} if glibc else {}
-    if any("jemalloc" in name for name in libraries):
-        kept = [
-            t for t in inherited.get("MALLOC_CONF", "").split(",") if t and not t.startswith(("thp:", "metadata_thp:"))
-        ]
-        env["MALLOC_CONF"] = ",".join([*kept, "thp:never" if kind == "never" else "thp:always"])
-    if any("mimalloc" in name for name in libraries):
-        env["MIMALLOC_ALLOW_LARGE_OS_PAGES"] = "0" if kind == "never" else "1"
-    return env
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
+from nodewise.placement.huge_pages import huge_page_environment
 from nodewise.placement.memory import fast_nodes, read_memory
 from nodewise.runner.binding import Binding, program_of
 from nodewise.runner.launch import quoted
 from nodewise.runner.loaded import Loaded
-from nodewise.runner.memory import huge_page_environment, huge_page_pools
+from nodewise.runner.memory import huge_page_pools
 from nodewise.runner.setting import Setting
 from nodewise.search.constraint import parse_constraint
 from nodewise.search.space import Axis, Point, Space

@@ -9,11 +9,11 @@ from dataclasses import field, replace
 from nodewise.base.arguments import checked
 from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
+from nodewise.placement.huge_pages import huge_page_environment
 from nodewise.placement.memory import MemoryPolicy, to_numactl
 from nodewise.placement.placement import Placement
 from nodewise.placement.render import launch_rendering, render
 from nodewise.placement.rendering import Rendering
-from nodewise.runner.memory import huge_page_environment
 
 
 @dataclass(frozen=True)

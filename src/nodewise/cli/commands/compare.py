@@ -377,7 +377,7 @@ def _of_commits(
 ) -> tuple[list[str], list[str]]:
     """The command in each commit of --git, and what each is called."""
     from nodewise.api.refs import check_out
-    from nodewise.experiments.progress import Note
+    from nodewise.base.note import Note
     from nodewise.runner.launch import quoted_line
 
     if not commands or given["reference"]:

@@ -186,12 +186,13 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.placement.openmp.lengths import overlong
 
-    machine = load_machine(machine_spec, allow)
     inside = None if isolation is None else isolated(isolation)
     asked_of_pages = memory is not None or huge_pages != "default" or isolation is not None
     only_memory = asked_of_pages and threads is None and not ranks
     asked["near"] = tuple(filter(None, near.split(",")))
     request, command_words = _request(asked, words, only_memory)
+    # placed threads are drawn without devices
+    machine = load_machine(machine_spec, allow, devices=bool(asked["near"]) or only_memory)
     untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
     placed = prepare_place(
         machine,

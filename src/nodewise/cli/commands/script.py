@@ -24,8 +24,8 @@ SECTION = "Keep"
 def _check_meant(words: tuple[str, ...], run: RunChoice) -> None:
     """Raises InputError for one word that is neither an experiment's directory nor a program here; of a whole command that is a warning."""
     from nodewise.api.options import with_variables
+    from nodewise.base.note import Note
     from nodewise.cli.experiments import print_note
-    from nodewise.experiments.progress import Note
     from nodewise.runner.find_program import find_program
 
     chosen, program = with_variables(run, words)

@@ -176,8 +176,8 @@ def command(
         return
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
+    from nodewise.base.note import Note
     from nodewise.cli.experiments import print_note, result_place
-    from nodewise.experiments.progress import Note
     from nodewise.studies.contract import parse_knobs
 
     asked = prepare_study(

@@ -9,8 +9,6 @@ from dataclasses import replace
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
-from nodewise.placement.dialects.openmpi4 import read_openmpi4, write_openmpi4
-from nodewise.placement.dialects.openmpi5 import read_openmpi5, write_openmpi5
 from nodewise.placement.job import Job
 from nodewise.placement.mpi_version import open_mpi
 from nodewise.placement.placement import Placement
@@ -24,6 +22,9 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
 
     Raises InputError as its version does.
     """
+    from nodewise.placement.openmpi4 import read_openmpi4
+    from nodewise.placement.openmpi5 import read_openmpi5
+
     found = open_mpi()
     read, other, name = (
         (read_openmpi5, read_openmpi4, "4.1") if found.major >= 5 else (read_openmpi4, read_openmpi5, "5.0")
@@ -49,6 +50,9 @@ def _differs(placed: Placement, other: Reader, name: str, asked: tuple[Machine, 
 
 def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """mpirun's options or a rank file in the words of the mpirun on PATH, which a note names."""
+    from nodewise.placement.openmpi4 import write_openmpi4
+    from nodewise.placement.openmpi5 import write_openmpi5
+
     found = open_mpi()
     written = (write_openmpi5 if found.major >= 5 else write_openmpi4)(machine, placement, hosts)
     return replace(written, notes=(found.why, *written.notes))
