@@ -349,6 +349,28 @@ def test_what_openmp_calls_its_policies_is_placed_over_cores(word):
     assert len(named) == 4
 
 
+@pytest.mark.parametrize("more", [("--memory", "local"), ("--huge-pages", "transparent"), ()])
+def test_what_openmp_calls_its_policies_stands_before_a_command(more):
+    code = "import os; print(*sorted(os.sched_getaffinity(0)), os.environ.get('OMP_PROC_BIND'))"
+    done = place("close", *more, "--threads", "1", "--", sys.executable, "-c", code)
+    assert done.returncode == 0 and done.stdout.split()[-1] in ("close", "true"), done.stderr
+    assert place("close", *more, "--", "true").returncode == 0
+    refused = place("spread", *more, "--places", "cores", "--", "true")
+    assert refused.returncode == 2 and "the policy spread and a text" in refused.stderr
+
+
+def test_a_comparison_is_not_for_a_command_and_each_map_has_a_name():
+    refused = place("compact", "--compare", "close", "--", "true")
+    assert refused.returncode == 2 and "--compare would do nothing" in refused.stderr
+    shown = place("compact", "--threads", "2", "--compare", "close", *TWO).stdout.splitlines()
+    assert [line for line in shown if line.endswith(":")] == ["compact:", "close:"]
+
+
+def test_of_ranks_it_is_said_what_writes_them():
+    shown = place("compact", "--ranks", "2", "--threads", "1", *TWO).stdout
+    assert "launch     by a launcher, whose options --to writes: aprun, mpich" in shown
+
+
 def test_likwids_short_option_is_understood():
     assert places("-c", "S0:0-1@S1:0-1", *TWO)["places"] == places("--likwid", "S0:0-1@S1:0-1", *TWO)["places"]
 

@@ -126,7 +126,7 @@ def _aliases(machine: Machine, setting: Setting) -> list[str]:
 
 
 def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> list[dict[str, Any]]:
-    """A row for each setting and each name of its placement: threads, series, median and interval in the metric's unit."""
+    """A row for each setting and each name of its placement: its key, threads, series, median and interval in the metric's unit."""
     machine = machine_of(experiment)
     rows = []
     for one in summaries:
@@ -135,7 +135,9 @@ def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> 
         for policy in _aliases(machine, experiment.settings[one.key]):
             series = _series({**one.values, "placement": policy})
             numbers = {"median": one.median, "low": one.low, "high": one.high, "runs": one.runs}
-            rows.append({"threads": one.values["threads"], "series": series, "placement": policy, **numbers})
+            rows.append(
+                {"key": one.key, "threads": one.values["threads"], "series": series, "placement": policy, **numbers}
+            )
     names = _brief({r["series"]: r["series"] for r in rows})
     rows = [{**r, "series": names[r["series"]]} for r in rows]
     return sorted(rows, key=lambda r: (r["series"], r["threads"]))

@@ -11,7 +11,7 @@ import pytest
 
 from nodewise.experiments.compare import compare
 from nodewise.report.figures.charting import scale_around
-from nodewise.report.figures.experiment import make_figures
+from nodewise.report.figures.experiment import _MOST_LINES, _best_lines, make_figures
 from nodewise.report.pages import bundle
 from nodewise.report.pages.write import write_page
 from nodewise.report.tables import sample_rows
@@ -63,3 +63,10 @@ def test_a_single_command_is_run_and_compared_with_nothing(tmp_path: Path) -> No
     assert {row["phase"] for row in sample_rows(found.experiment)} == {"warm-up", "run"}
     text = json.dumps([chart.to_dict() for chart in make_figures(found.experiment, found.verdict).values()])
     assert '"run"' in text and '"compare"' not in text
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_line_of_what_was_confirmed_is_drawn_though_others_were_luckier(sign: int) -> None:
+    rows = [{"key": f"s{i}", "series": f"line {i}", "median": float(sign * i)} for i in range(_MOST_LINES + 4)]
+    drawn = {row["series"] for row in _best_lines(rows, sign, rows[-1]["key"])}
+    assert drawn == {rows[-1]["series"], *(f"line {i}" for i in range(_MOST_LINES - 1))}

@@ -214,6 +214,8 @@ def command(
         _draw(svg, png, machine, placement, compared)
     if command_words:
         refuse_ignored(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
+        if svg is None and png is None:
+            refuse_ignored(context, "a COMMAND is run, which --compare is not for without --svg or --png", ("other",))
         variables, program = split_variables(command_words)
         if not program:
             raise InputError(f"no program follows {' '.join(command_words)}", "name it behind its variables")
@@ -229,7 +231,7 @@ def command(
 
         print(json.dumps(encode(found)))
         return
-    _show(machine, placement, request, explained, compared, untouched)
+    _show(machine, placement, request, explained, (other, compared) if other and compared else None, untouched)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
         written, wanted = launch.env.get("OMP_PROC_BIND", ""), request.texts.get("bind", "")
@@ -238,6 +240,11 @@ def command(
             print(f"note: {same}: each thread is where {wanted} puts it here", file=sys.stderr)
         for note in overlong(launch.env) if request.runtime == "intel" else ():
             print(f"note: {note}", file=sys.stderr)
+    elif ranks and found.bound:
+        from nodewise.placement.registry import writers
+
+        names = [name for name, one in writers().items() if one.write_job is not None]
+        print(f"launch     by a launcher, whose options --to writes: {', '.join(names)}")
 
 
 def _check_together(context: click.Context, compared: bool) -> None:
@@ -265,8 +272,7 @@ def _request(
 
     With `only_memory`, or near a device, a command alone will do: its threads are the system's to place.
     """
-    from nodewise.api.place import request_of
-    from nodewise.placement.policies import POLICIES
+    from nodewise.api.place import NAMED, request_of
     from nodewise.placement.registry import placing
 
     near = asked["near"]
@@ -275,7 +281,7 @@ def _request(
     by_text = placing(texts)
     _check_one_policy(words, by_text)
     if words and not by_text:
-        alone = (only_memory or bool(near)) and words[0] not in POLICIES
+        alone = (only_memory or bool(near)) and words[0] not in NAMED
         if not alone:
             _check_policy_first(words)
         policy, rest = ("os", words) if alone else (words[0], words[1:])
@@ -284,21 +290,24 @@ def _request(
 
 def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
     """Raises InputError where a policy's name stands where a COMMAND is expected, but behind --."""
-    from nodewise.placement.policies import POLICIES
+    from nodewise.api.place import NAMED
 
-    if "--" in sys.argv:
-        return
-    if by_text and words and words[0] in POLICIES:
+    if by_text and words and words[0] in NAMED and not _behind_dashes(words):
         raise InputError(
             f"the policy {words[0]} and a text both say where threads go",
             f"give one of them; a program of that name is started by: -- {words[0]}",
         )
-    if len(words) > 1 and words[0] in POLICIES and words[1] in POLICIES:
+    if len(words) > 1 and words[0] in NAMED and words[1] in NAMED and "--" not in sys.argv:
         raise InputError(
             f"two policies are named: {words[0]} and {words[1]}",
             f"to compare them: nodewise place {words[0]} --compare {words[1]}; "
             f"a program of that name is started by: {words[0]} -- {words[1]}",
         )
+
+
+def _behind_dashes(words: tuple[str, ...]) -> bool:
+    """Whether all of the words stand behind --."""
+    return "--" in sys.argv and len(sys.argv) - sys.argv.index("--") - 1 == len(words)
 
 
 def _check_policy_first(words: tuple[str, ...]) -> None:
@@ -307,8 +316,9 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
     from nodewise.placement.policies import POLICIES
 
     line = shlex.join(words)
-    behind = "--" in sys.argv and len(sys.argv) - sys.argv.index("--") - 1 == len(words)
-    if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and is_program(words[0])):
+    if _behind_dashes(words) or (
+        words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and is_program(words[0])
+    ):
         raise InputError(
             f"nothing says where the threads of {words[0]} are to go",
             f"name a policy ({', '.join(NAMED)}) before --: nodewise place compact -- {line}",
@@ -399,19 +409,23 @@ def _show(
     placement: Placement,
     request: Request,
     explained: bool,
-    compared: Placement | None,
+    compared: tuple[str, Placement] | None,
     untouched: bool,
 ) -> None:
+    """Drawn in the terminal; what it is `compared` with by the words that were typed for it."""
     from nodewise.placement.explain import explain
     from nodewise.report.text.machine import machine_text
     from nodewise.report.text.placements import compare_text
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, terminal_columns(100))
+    if compared is not None:
+        print(f"{placement.policy}:")
     print(machine_text(machine, None if untouched else placement, width, colour))
     if compared is not None:
-        print(machine_text(machine, compared, width, colour))
-        print(compare_text(machine, placement, compared, (placement.policy, compared.policy)))
+        typed, there = compared
+        print(f"{typed}:", machine_text(machine, there, width, colour), sep="\n")
+        print(compare_text(machine, placement, there, (placement.policy, typed)))
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))

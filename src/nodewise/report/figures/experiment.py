@@ -72,7 +72,7 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     every = thread_rows(experiment, verdict.settings)
     if not every:
         return None
-    rows = _best_lines(every, -1 if verdict.maximise else 1)
+    rows = _best_lines(every, -1 if verdict.maximise else 1, verdict.candidate)
     lines = len({r["series"] for r in every})
     under = [f"The {_MOST_LINES} best of {lines} combinations of the other axes."] if lines > _MOST_LINES else []
     factor, unit = metric_unit(verdict.metric, min(r["median"] for r in rows))
@@ -81,6 +81,8 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
         | {k: _rounded(r[k] * factor) for k in ("median", "low", "high") if r[k] is not None}
         for r in rows
     ]
+    varied = (name for one in verdict.settings for name, value in one.values.items() if value != "default")
+    others = ", ".join(dict.fromkeys(["placement", *(name for name in varied if name != "threads")]))
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
@@ -99,9 +101,9 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
     # long names have no room next to the figure
     below = {"legend": alt.Legend(orient="bottom", columns=1, labelLimit=WIDTH)} if max(map(len, names)) > _LONG else {}
-    colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours), **below)
+    colour = alt.Color("series:N", title=others, scale=alt.Scale(domain=names, range=colours), **below)
     tooltip = [
-        alt.Tooltip("series:N", title="placement"),
+        alt.Tooltip("series:N", title=others),
         alt.Tooltip("threads:Q"),
         alt.Tooltip("median:Q", title=f"median ({unit})", format=".4g"),
         alt.Tooltip("low:Q", format=".4g"),
@@ -146,12 +148,14 @@ def _without_interval(rows: Sequence[Mapping[str, Any]], said: str) -> list[str]
     return [said] if any("low" not in row for row in rows) else []
 
 
-def _best_lines(rows: list[dict[str, Any]], sign: int) -> list[dict[str, Any]]:
-    """The rows of the lines with the best point, as many as can be distinguished; `sign` is -1 where more is better."""
+def _best_lines(rows: list[dict[str, Any]], sign: int, candidate: str) -> list[dict[str, Any]]:
+    """The rows of the lines with the best point, that of the candidate's first, as many as can be distinguished; `sign` is -1 where more is better."""
     best: dict[str, float] = {}
     for r in rows:
         best[r["series"]] = min(sign * r["median"], best.get(r["series"], sign * r["median"]))
-    kept = set(sorted(best, key=lambda series: best[series])[:_MOST_LINES])
+    # what was confirmed is seldom the best median of all: of many settings that ran once some were lucky
+    confirmed = {r["series"] for r in rows if r["key"] == candidate}
+    kept = set(sorted(best, key=lambda series: (series not in confirmed, best[series]))[:_MOST_LINES])
     return [r for r in rows if r["series"] in kept]
 
 
