@@ -73,6 +73,11 @@ def test_another_program_of_the_same_libraries_is_found_where_the_program_is_not
     )
     (one,) = recalled(place, ("./new",), HERE, "seconds", OPENMP)
     assert (one.command, one.relation) == ("./other", SAME_LIBRARIES)
+    # a study's kernel is a program of its own
+    kernels = _store(tmp_path / "k.sqlite", (1, "study:is", _learned("nodewise-worker is.so"), THERE))
+    assert recalled(kernels, ("./new",), HERE, "seconds", OPENMP) == ()
+    assert len(recalled(kernels, ("/x/nodewise-worker", "is.so", "class=S"), HERE, "seconds", OPENMP)) == 1
+    assert recalled(kernels, ("/x/nodewise-worker", "fft.so"), HERE, "seconds", OPENMP) == ()
     # what all programs load makes none alike
     assert recalled(place, ("./new",), HERE, "seconds", Loaded(mapped=("/usr/lib/libc.so.6",))) == ()
     assert recalled(place, ("./new",), HERE, "seconds", None) == ()
@@ -126,6 +131,7 @@ def test_others_who_write_are_waited_for_no_longer_than_two_seconds(tmp_path: Pa
         ("python3.11 -m pkg.train x", "python3.11 -m pkg.train"),
         ("java -Xmx3g -cp a.jar Main x", "java Main"),
         ("java -jar build/app.jar x", "java -jar app.jar"),
+        ("/x/native/nodewise-worker /x/studies/is.so --variant narrow", "nodewise-worker is.so"),
         ("python3", "python3"),
         ("", ""),
     ],

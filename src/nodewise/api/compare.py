@@ -141,13 +141,18 @@ def prepare_compare(
     return Comparison(question, run)
 
 
-def check_enough(commands: int, others: bool) -> None:
-    """Raises InputError where there is nothing that a command could be compared with; `others` may come from elsewhere."""
+def check_enough(
+    commands: int,
+    others: bool,
+    how: str = "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
+) -> None:
+    """Raises InputError, which says `how`, where there is nothing that a command could be compared with; `others` may come from elsewhere."""
     if not commands or (commands < 2 and not others):
-        raise InputError(
-            "two commands are needed for a comparison",
-            "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
-        )
+        raise InputError("two commands are needed for a comparison", how)
+
+
+#: How commands are handed to the function.
+_EACH = "each is an argument of its own: compare('./old in', './new in'), and a list is the words of one; for one command: nodewise.run"
 
 
 @question()
@@ -220,7 +225,7 @@ def compare(
             "any_machine": any_machine,
             "seed": seed,
         }
-        check_enough(len(contenders) * max(1, len(run.isolation)), baseline is not None or bool(parameters))
+        check_enough(len(contenders) * max(1, len(run.isolation)), baseline is not None or bool(parameters), _EACH)
         if any(map(is_call, contenders)):
             if parameters or shell:
                 raise InputError(

@@ -122,6 +122,10 @@ def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:
         return value_hint(word[:2], word[3:])
     if near and command == "tune":
         return f"{plain}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app"
+    if near and command == "scale":
+        return "the numbers of threads are --counts 1,2,4"
+    if command == "vec" and (flag := next((w for w in words if w.startswith(("-f", "-O", "-m", "-I", "-D"))), "")):
+        return f"a compiler's options stand behind --: nodewise vec FILE -- {flag}"
     if near and command in ("run", "compare", "confirm"):
         return f"{plain}; the number of threads is given to it: OMP_NUM_THREADS=2 ./app"
     return plain

@@ -29,8 +29,12 @@ from nodewise.verdicts.tune import TuneVerdict
 MOST_SETTINGS = 150
 #: Libraries that every program loads say nothing of what it does.
 _EVERYONES = ("glibc-locks", "glibc-malloc")
+#: What runs the kernels of studies.
+WORKER = "nodewise-worker"
 #: Programs that run what their first argument names.
-_INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node|Rscript|julia|lua|php|bash|dash|sh|zsh|java)[\d.]*$")
+_INTERPRETER = re.compile(
+    rf"(?:{WORKER}|python|pypy|perl|ruby|node|Rscript|julia|lua|php|bash|dash|sh|zsh|java)[\d.]*$"
+)
 #: Their options whose value, the next word, is what is run; and those that have another value.
 _RUNS, _VALUED = ("-m", "-jar", "-c", "-e"), ("-W", "-X", "-cp", "-classpath", "--class-path", "-I", "-r")
 #: The least spread of single runs, in log time.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodewise.history.learned import libraries_of, program_named
+from nodewise.history.learned import WORKER, libraries_of, program_named
 from nodewise.history.place import is_server
 from nodewise.history.store import Remembered, Store
 from nodewise.machine.model import Machine
@@ -35,6 +35,8 @@ def recalled(
     program = program_named(command)
     with Store(place, make=False, wait_s=_WAIT_S) as store:
         found = store.learned(program, libraries_of(loaded), metric, _LOOKED_AT)
+    # what a study's kernel gains by is no program's, whatever libraries it has
+    found = [one for one in found if one.learned.program == program or not one.learned.program.startswith(WORKER)]
     told = [_earlier(one, program, machine) for one in found]
     told.sort(key=lambda one: (one.relation != SAME_PROGRAM, not one.here))
     latest: dict[tuple[str, str], Earlier] = {}

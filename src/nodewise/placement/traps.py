@@ -83,13 +83,14 @@ def _stacked(machine: Machine, placement: Placement, request: Request) -> list[T
     everything = set(zone) == set(machine.allowed)
     if ranks < 2 or facts.idle_cores == 0 or everything:
         return []
+    idle = "1 core is" if facts.idle_cores == 1 else f"{facts.idle_cores} cores are"
     launcher = next((d for d in request.dialects() if d.launch is not None), None)
     if launcher is not None:
         return [
             Trap(
                 "stacked ranks",
-                f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
-                f"cores are idle: {launcher.texts[0].option}'s options have them there",
+                f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {idle} "
+                f"idle: {launcher.texts[0].option}'s options have them there",
                 "have each rank bound to cores of its own",
             )
         ]
@@ -97,8 +98,8 @@ def _stacked(machine: Machine, placement: Placement, request: Request) -> list[T
     return [
         Trap(
             "stacked ranks",
-            f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
-            "cores are idle: OpenMP's places start again in each rank that its launcher does not bind",
+            f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {idle} "
+            "idle: OpenMP's places start again in each rank that its launcher does not bind",
             f"have the launcher bind ranks ({options}), or start each through --to omp's script",
         )
     ]

@@ -119,7 +119,8 @@ def _list(machine: Machine, places: GnuPlaces, notes: list[str]) -> list[tuple[i
     if places.kind is None:
         found, lost = expand(places, room(machine), set(machine.allowed))
         if lost:
-            notes.append(f"{lost} places have no processor that may be used: they are left out")
+            which = "1 place has" if lost == 1 else f"{lost} places have"
+            notes.append(f"{which} no processor that may be used: {'it is' if lost == 1 else 'they are'} left out")
         return found
     found = _level(machine, places.kind)
     if places.kind == "ll_cache" and len(found) > 1:
