@@ -5,10 +5,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from nodewise.api.measuring import kept
+from nodewise.api.measuring import kept, quiet_wait
 from nodewise.base.errors import InputError
 
 _BEGUN = """
@@ -44,3 +45,21 @@ def test_an_error_keeps_what_was_measured_and_says_where(tmp_path: Path, monkeyp
     with kept(None, False, "study", named=False) as folder:
         (folder / "samples.jsonl").write_text("{}")
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_quiet_that_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    asked, notes = [], []
+
+    def wait_until_quiet(limit_s: float, processors: tuple[int, ...]) -> SimpleNamespace:
+        asked.append((limit_s, processors))
+        return SimpleNamespace(quiet=quiet, seconds=limit_s, reason="others run")
+
+    monkeypatch.setattr("nodewise.machine.quiet_wait.wait_until_quiet", wait_until_quiet)
+    wait = quiet_wait(5.0, [0, 1], notes.append)
+    for _ in range(3):
+        wait()
+    assert asked == [(5.0, (0, 1))] * (3 if quiet else 1)
+    assert [str(note) for note in notes] == (
+        [] if quiet else ["warning: the machine was not quiet in 5 s: others run; going on as it is"]
+    )

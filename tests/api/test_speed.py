@@ -64,6 +64,14 @@ def test_nodes_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert alone.absent["speed.ping"] == "it takes several nodes: --hosts"
 
 
+def test_rates_of_links_are_in_turns_and_megabytes_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = [pairs.Meeting("n2", 9000.0 + k, 2.5e9 + k) for k in range(8)]
+    monkeypatch.setattr(speed, "meet_all", lambda *_: (met, []))
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("ping",), 1, None, None, Meet.new(["n1", "n2"]))
+    assert [(s.unit, round(s.rate or 0)) for s in made.speed.values()] == [("turns/s", 9004), ("MB/s", 2500)]
+
+
 def test_tests_are_named() -> None:
     assert speed_tests("all") == speed.SPEED_TESTS
     assert speed_tests("disk,dgemm,disk") == ("disk", "dgemm")

@@ -128,6 +128,9 @@ def test_others_who_write_are_waited_for_no_longer_than_two_seconds(tmp_path: Pa
     [
         ("./bin/solver -n 3 a.dat", "solver"),
         ("/usr/bin/python3 -O -W ignore train.py --epochs 3", "python3 train.py"),
+        ("python3 -X dev train.py", "python3 train.py"),
+        ("java -cp a.jar:b.jar Main", "java Main"),
+        ("ruby -r json -I lib a.rb", "ruby a.rb"),
         ("python3.11 -m pkg.train x", "python3.11 -m pkg.train"),
         ("java -Xmx3g -cp a.jar Main x", "java Main"),
         ("java -jar build/app.jar x", "java -jar app.jar"),

@@ -19,7 +19,7 @@ from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.reading.links import _name_without_address
 from nodewise.nodes.reading.mounts import shown_options, shown_place
 from nodewise.nodes.reading.system import read_options
-from nodewise.nodes.relations import few_a_day, processors, subset
+from nodewise.nodes.relations import few_a_day, processors, sound_links, subset
 from nodewise.nodes.rule import Rule, joined, own_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
@@ -95,6 +95,24 @@ def test_in_a_small_group_more_than_three_of_five_are_to_be_alike(
 @pytest.mark.parametrize(("count", "said"), [(10, None), (11, "11 since the node's start, 11 a day")])
 def test_ten_a_day_are_few(count: int, said: str | None) -> None:
     assert few_a_day(count, 3600.0) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "days", "bad"),
+    [
+        ("link_downed", 10, 0.1, False),
+        ("link_downed", 11, 0.1, True),
+        ("link_downed", 20, 2, False),
+        ("symbol_errors", 100, 0.1, False),
+        ("symbol_errors", 101, 0.1, True),
+        ("symbol_errors", 201, 2, True),
+    ],
+)
+def test_ports_may_be_down_ten_times_a_day_and_count_a_hundred_errors(
+    kind: str, count: int, days: float, bad: bool
+) -> None:
+    said = sound_links((("mlx5_0/1", (("errors", ((kind, count),)),)),), days * 86400)
+    assert (said is not None) is bad
 
 
 def test_what_follows_from_memory_differs_a_little_on_sound_nodes(own: dict[str, Rule], sound: list[Node]) -> None:

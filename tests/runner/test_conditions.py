@@ -170,8 +170,9 @@ def test_the_clock_is_the_mean_of_those_that_show_one(tmp_path: Path) -> None:
         }
 
     first = run_amid(tmp_path / "a", shown("2000000\n", "3000000\n"), {}, mask=(HERE[0],)).conditions
-    if "cycles" in first or first.get("frequency_hz") != 2e9:
+    if "cycles" in first:
         pytest.skip("the cycles are counted here, so that nobody asks for the clock")
+    assert first["frequency_hz"] == 2e9
     if len(HERE) > 1:
         both = run_amid(tmp_path / "b", shown("2000000\n", "3000000\n"), {}, mask=tuple(HERE[:2])).conditions
         assert both["frequency_hz"] == 2.5e9

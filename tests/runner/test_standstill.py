@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from nodewise.base.errors import ProgramError
+from nodewise.runner import standstill
 from nodewise.runner.ranks import Seen
 from nodewise.runner.sample import Sample
-from nodewise.runner.standstill import stands_still
+from nodewise.runner.standstill import stands_still, wait_for_start
 
 
 def _seen(*ends: str) -> list[Seen]:
@@ -44,3 +46,36 @@ GONE = "srun: error: Node failure on n3"
 )
 def test_what_stood_still(sample: Sample, ends: str, still: bool) -> None:
     assert stands_still(sample, _seen(*ends), 2) is still
+
+
+class _Clock:
+    """Time that passes by sleeping alone."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+# Slurm takes a node for gone after 300 s, and has its job go on elsewhere after that
+@pytest.mark.parametrize(("back_s", "goes_on"), [(0.0, True), (310.0, True), (10000.0, False)])
+def test_a_node_is_waited_for_until_slurm_takes_it_for_gone(
+    monkeypatch: pytest.MonkeyPatch, back_s: float, goes_on: bool
+) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(standstill, "time", clock)
+    monkeypatch.setattr(standstill, "asked", lambda *_: "nodewise-started\n" * 2 if clock.now >= back_s else GONE)
+    if goes_on:
+        assert wait_for_start(["srun"], 2, {}, None)
+        return
+    with pytest.raises(ProgramError, match="srun starts no ranks any more: srun: error: Node failure on n3"):
+        wait_for_start(["srun"], 2, {}, None)
+
+
+def test_another_reason_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standstill, "asked", lambda *_: "slurmstepd: error: no such program")
+    assert not wait_for_start(["srun"], 2, {}, None)

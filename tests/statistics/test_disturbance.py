@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which runs are disturbed, and by what; what is a condition of all of them."""
 
+import pytest
+
 from nodewise.statistics.disturbance import PASSING, Met, disturbance, repeat_worthy, repeats_due
 
 
@@ -38,6 +40,14 @@ def test_what_disturbed_most_is_named_first() -> None:
         _met(b, "a", "paging: 9 major page faults", *["heat: it lowered the clock 1 time"] * (b < 3)) for b in range(6)
     ]
     assert disturbance(runs).reason == "the machine was disturbed (6 of 6 runs, paging, heat)"
+
+
+@pytest.mark.parametrize(
+    ("mark", "word"), [("other load: x", "busy"), ("steal: x", "busy"), ("paging: x", "disturbed")]
+)
+def test_a_machine_is_busy_with_what_others_do(mark: str, word: str) -> None:
+    runs = [_met(b, "a", *[mark] * (b < 11), stolen=0.2 * (b < 11)) for b in range(20)]
+    assert disturbance(runs).reason.startswith(f"the machine was {word} (")
 
 
 def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -> None:

@@ -44,7 +44,7 @@ def test_a_gain_that_is_as_the_search_saw_it_is_promised_alone(tmp_path: Path, s
     assert not [note for note in verdict.notes if "in the search" in note]
 
 
-@pytest.mark.parametrize("slow", [0.6, 2.0])
+@pytest.mark.parametrize("slow", [0.6, 1.2, 2.0])
 def test_of_a_gain_that_changed_since_the_search_both_are_promised(tmp_path: Path, slow: float) -> None:
     verdict = _concluded(tmp_path / "x", slow)
     assert verdict.verdict == "faster" and verdict.ratio == pytest.approx(2.0, abs=0.01)

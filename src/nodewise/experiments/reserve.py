@@ -59,7 +59,11 @@ class Reserve:
             # two axes are what most settings are reduced to
             apart = 3 * ablation_blocks(2)
             spare += apart if apart <= total * _APART_SHARE else 0
-        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._noise(best) / sure) ** 2)
+        return max(2 * fewest_blocks(alpha) + spare, self._sure_after(best, sure))
+
+    def _sure_after(self, best: Point, sure: float) -> float:
+        """How many runs of both make so much of a gain sure."""
+        return 4 * (_SURE * self._noise(best) / sure) ** 2
 
     def _noise(self, best: Point) -> float:
         """The standard deviation of one run's log time, here: that of the search, but where these two surely vary far more than its other runs."""
@@ -78,7 +82,7 @@ class Reserve:
         """Whether a confirmation of so many runs makes the gain of a point sure."""
         gain, deviation = self._search.gain(best, self._search.reference)
         sure = gain - deviation - self._within
-        return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
+        return sure > 0 and self._sure_after(best, sure) <= runs
 
     def disappoints(self, point: Point, expected: float) -> bool:
         """Whether a point gains nothing for sure, or less than was `expected` (in log time)."""

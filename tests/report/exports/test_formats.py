@@ -27,7 +27,7 @@ NAMES = ("a | b", "`x` <b>&</b>", "*two*\\x0alines", "ü 長い")
 
 
 class Steady:
-    """A Launcher whose runs take a little longer each time; the one named `breaks` fails at its eighth."""
+    """A Launcher whose runs take a little longer each time, of `slow` by a fifth; the one named `breaks` fails at its eighth."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -37,7 +37,7 @@ class Steady:
         del timeout_s
         self.count += 1
         self.own[setting.key] = self.own.get(setting.key, 0) + 1
-        t = 1 + 0.001 * self.count
+        t = (1 + 0.001 * self.count) * (1.2 if setting.key == "slow" else 1)
         usage = {"user_s": t / 2, "system_s": t / 4, "peak_bytes": 4096.0 * len(setting.key), "exit_code": 3.0}
         error = "exit code 9" if setting.key == "breaks" and self.own[setting.key] == 8 else None
         return Sample(t, t + 1, float(self.count), usage=usage, error=error)
@@ -173,10 +173,10 @@ def test_junit_fails_what_failed_and_skips_what_is_open(made: Callable[..., Made
     )
 
 
-def test_what_is_slower_than_allowed_fails(made: Callable[..., Made]) -> None:
-    # each run takes a little longer than the one before, so that both are alike within some percent
-    within = ET.fromstring(export_text("junit", _gated(made, "a", "b", threshold=0.5)))
-    assert within.get("failures") == "0"
+@pytest.mark.parametrize(("threshold", "failures"), [(0.5, "0"), (0.05, "1"), (None, "1")])
+def test_what_is_slower_than_allowed_fails(made: Callable[..., Made], threshold: float | None, failures: str) -> None:
+    told = ET.fromstring(export_text("junit", _gated(made, "a", "slow", threshold=threshold)))
+    assert told.get("failures") == failures
 
 
 def test_annotations_are_lines_that_github_reads(made: Callable[..., Made]) -> None:
