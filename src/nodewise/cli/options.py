@@ -248,7 +248,7 @@ def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
                     "--launcher",
                     metavar="NAME",
                     shell_complete=_launchers,
-                    help=f"{does} One of openmpi, mpich, intelmpi, srun, aprun, or of a package.",
+                    help=f"{does} Such as openmpi, mpich or srun; a wrong name lists them all.",
                     group=PROGRAM,
                 ),
                 option(
