@@ -277,3 +277,18 @@ def test_what_ran_before_the_program_took_its_place_is_not_the_programs():
     (process,) = sweeps.processes.values()
     (thread,) = process.threads.values()
     assert process.command.startswith("sh -c") and set(thread.ran) == {one} and thread.first_s > 0.25
+
+
+def test_a_short_program_is_seen_behind_what_took_long_to_start_it():
+    # longer than samples may cost at once
+    busy = "import os, time\nend = time.time() + 0.6\nwhile time.time() < end: pass\n"
+    loop = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+    become = f"os.execvpe('sh', ['sh', '-c', {loop!r}], {{'OMP_PLACES': '{{0}}', 'PATH': os.environ['PATH']}})"
+    child = subprocess.Popen([sys.executable, "-c", busy + become])
+    observer = Observer(child.pid, 0.001)
+    seen = observer.watch(lambda wait_s: child.poll() is not None or time.sleep(wait_s) is not None)
+    (process,) = seen.processes.values()
+    (thread,) = process.threads.values()
+    assert process.command.startswith("sh -c") and process.environment == {"OMP_PLACES": "{0}"}
+    # not the time of what it took the place of
+    assert thread.first_s > 0.5 and thread.cpu_s < 0.5 and thread.ran

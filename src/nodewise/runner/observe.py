@@ -29,6 +29,12 @@ from nodewise.runner.proc_files import (
 MOST_COST = 0.01
 #: How much may be spent at once, so that the start is seen closely.
 _AT_ONCE_S = 0.02
+#: So many starts by exec may be seen as closely: `nodewise place` and Python's launchers take longer than what they start.
+_MOST_STARTS = 4
+#: How often it is looked for whether one of so few processes became another program, while there is no sample.
+_EXEC_S, _EXEC_OF = 0.02, 4
+#: So many samples of a program that has no environment look for it; some have none.
+_HASTY_LOOKS = 4
 #: How often what a thread may use is looked at again: it rarely changes.
 _LOOK_AGAIN_S = 0.1
 _RUNTIMES = ("libgomp", "libiomp5", "libomp")
@@ -128,6 +134,9 @@ class Observer:
         self._looking_s = 0.0
         self._run_ns: dict[int, int] = {}
         self._where: dict[int, int] = {}
+        self._before_ns: dict[int, int] = {}
+        self._hasty: dict[int, int] = {}
+        self._starts = 1
         self.seen = Observation()
 
     def watch(self, ended: Callable[[float], bool], seconds: float | None = None) -> Observation:
@@ -143,11 +152,21 @@ class Observer:
             now = time.monotonic() - self._begin
             if not alive or (seconds is not None and now >= seconds):
                 break
-            wait = max(self._interval, (sampling - _AT_ONCE_S) / MOST_COST - now)
-            if ended(wait if seconds is None else min(wait, max(0.0, seconds - now))):
+            wait = max(self._interval, (sampling - self._starts * _AT_ONCE_S) / MOST_COST - now)
+            if self._ended(ended, wait if seconds is None else min(wait, max(0.0, seconds - now))):
                 break
         self.seen.seconds = time.monotonic() - self._begin
         return self.seen
+
+    def _ended(self, ended: Callable[[float], bool], wait_s: float) -> bool:
+        """Wait until the next sample is due, or a process becomes another program; whether the end came first."""
+        while wait_s > _EXEC_S and len(self.seen.processes) <= _EXEC_OF:
+            if ended(_EXEC_S):
+                return True
+            wait_s -= _EXEC_S
+            if any(executable_of(one.pid) not in ("", one.executable) for one in self.seen.processes.values()):
+                return False
+        return ended(wait_s)
 
     def sweep(self) -> bool:
         """Take one sample; false where nothing of the tree is left."""
@@ -169,11 +188,14 @@ class Observer:
                     self._sample(process, tid, now)
                 if now >= self._looked.get(pid, 0.0):
                     begin = time.thread_time()
-                    self._look(process)
+                    whole = self._look(process)
                     spent = time.thread_time() - begin
                     self._looking_s += spent
                     # a large program's maps are long: what they cost decides how often they are read
-                    self._looked[pid] = now + max(_LOOK_AGAIN_S, spent / MOST_COST)
+                    # while a program takes another's place it has no environment, for a moment
+                    hasty = not whole and self._hasty.get(pid, 0) < _HASTY_LOOKS
+                    self._hasty[pid] = self._hasty.get(pid, 0) + hasty
+                    self._looked[pid] = now + (0.0 if hasty else max(_LOOK_AGAIN_S, spent / MOST_COST))
             waiting += children_of(pid)
         self.seen.samples += 1
         return any(Path(f"/proc/{pid}").exists() for pid in met)
@@ -182,8 +204,14 @@ class Observer:
         """Where a thread ran as `taskset` or `numactl`, before it was bound, is not where the program ran."""
         if executable and executable != process.executable:
             if process.executable:
+                for tid in process.threads:
+                    self._where.pop(tid, None)
+                    self._before_ns[tid] = self._run_ns.get(tid, 0)
                 process.threads.clear()
+                process.environment, process.rank = {}, None
                 self._looked.pop(process.pid, None)
+                self._hasty.pop(process.pid, None)
+                self._starts = min(self._starts + 1, _MOST_STARTS)
             process.executable = executable
 
     def _sample(self, process: SeenProcess, tid: int, now: float) -> None:
@@ -199,9 +227,13 @@ class Observer:
         if thread is None:
             thread = process.threads[tid] = SeenThread(tid, process.pid, stat.name, now, now)
             self._look_at_thread(thread, folder, now)
-        elif now - self._looked.get(-tid, -1.0) >= _LOOK_AGAIN_S or stat.processor not in thread.allowed:
+        # a runtime binds its threads early
+        elif (
+            now - self._looked.get(-tid, -1.0) >= min(_LOOK_AGAIN_S, (now - thread.first_s) / 2)
+            or stat.processor not in thread.allowed
+        ):
             self._look_at_thread(thread, folder, now)
-        thread.name, thread.cpu_s = stat.name, run_ns / 1e9
+        thread.name, thread.cpu_s = stat.name, (run_ns - self._before_ns.get(tid, 0)) / 1e9
         ran = run_ns > self._run_ns.get(tid, 0)
         self._run_ns[tid] = run_ns
         if ran:
@@ -225,14 +257,16 @@ class Observer:
             thread.allowed = read_status(Path(f"{folder}/status").read_text(errors="replace")).allowed
             self._looked[-thread.tid] = now
 
-    def _look(self, process: SeenProcess) -> None:
-        """What belongs to the process as a whole; a program may have changed by exec since."""
+    def _look(self, process: SeenProcess) -> bool:
+        """What belongs to the process as a whole, which a program may have changed by exec; false where it has no environment, or none yet."""
+        whole = False
         folder = Path(f"/proc/{process.pid}")
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
             process.command = " ".join(w.decode(errors="replace") for w in words if w) or process.command
             # a process that is ending has none left, nor maps
             if environment := read_environment((folder / "environ").read_bytes()):
+                whole = True
                 process.rank = rank_of(environment)
                 kept = binding_variables()
                 process.environment = {
@@ -249,6 +283,7 @@ class Observer:
         except (OSError, InputError) as problem:
             if not process.memory:
                 process.memory_missing = str(problem)
+        return whole
 
 
 def _run_ns(folder: str, cpu_s: float) -> int:

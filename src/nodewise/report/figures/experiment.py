@@ -81,8 +81,8 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
         | {k: _rounded(r[k] * factor) for k in ("median", "low", "high") if r[k] is not None}
         for r in rows
     ]
-    varied = (name for one in verdict.settings for name, value in one.values.items() if value != "default")
-    others = ", ".join(dict.fromkeys(["placement", *(name for name in varied if name != "threads")]))
+    varied = {name for one in verdict.settings for name, value in one.values.items() if value != "default"}
+    others = "other axes" if varied - {"threads", "placement"} else "placement"
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
