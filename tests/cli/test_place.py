@@ -391,3 +391,8 @@ def test_the_list_of_policies_is_in_the_line_and_nested_teams_are_read():
     assert found["levels"] == [2, 3] and found["threads"] == 6 and found["env"]["OMP_PROC_BIND"] == "spread,close"
     wrong = place(*asked, "--threads", "2,x")
     assert wrong.returncode == 2 and "one for each level" in wrong.stderr
+
+
+def test_what_is_to_be_known_is_printed_before_a_command_takes_over():
+    done = place("compact", "--threads", "9999", "--", "true")
+    assert done.returncode == 0 and "9999 threads are to share" in done.stderr

@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.started import Begun
 
 NODEWISE = (sys.executable, "-m", "nodewise")
@@ -75,3 +77,16 @@ def test_an_end_is_not_kept_up_by_who_does_not_read(tmp_path: Path) -> None:
             nodewise.kill()
             os.close(given)
             os.close(end)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_is_said_is_said_at_once(unbuffered: str) -> None:
+    # containers and CI set PYTHONUNBUFFERED
+    said = "from nodewise.cli.streams import open_standard_streams; import os, sys; open_standard_streams(); "
+    said += "print('heard', file=sys.stderr); os._exit(0)"
+    env = {
+        **{k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
+        **({"PYTHONUNBUFFERED": "1"} if unbuffered else {}),
+    }
+    done = subprocess.run([sys.executable, "-c", said], env=env, capture_output=True, text=True, check=True)
+    assert done.stderr == "heard\n"

@@ -123,6 +123,9 @@ def _execute(setting: Setting) -> None:
 
         words = [*words_around(setting.isolation, program, setting.mask, environment), *words]
         program = words[0]
+    # what was printed is this process's alone to write
+    sys.stdout.flush()
+    sys.stderr.flush()
     # the interpreter ignores these for itself, and a program would go on so
     was = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
     try:

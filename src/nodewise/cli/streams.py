@@ -92,6 +92,7 @@ def _over(raw: io.FileIO, stream: io.TextIOWrapper) -> io.TextIOWrapper:
         io.BufferedWriter(raw),
         stream.encoding,
         stream.errors,
-        line_buffering=stream.line_buffering,
+        # what PYTHONUNBUFFERED asks for has no buffer of its own here, so that lines are not to stay in this one
+        line_buffering=stream.line_buffering or stream.write_through,
         write_through=stream.write_through,
     )

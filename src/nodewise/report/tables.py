@@ -128,16 +128,21 @@ def _aliases(machine: Machine, setting: Setting) -> list[str]:
 def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> list[dict[str, Any]]:
     """A row for each setting and each name of its placement: its key, threads, series, median and interval in the metric's unit."""
     machine = machine_of(experiment)
-    rows = []
+    if not any("threads" in one.values for one in summaries):
+        return []
+    # one that leaves the number alone has as many as the program by itself
+    usual = experiment.question.get("defaults", {}).get("threads")
+    rows: list[dict[str, Any]] = []
     for one in summaries:
-        if "threads" not in one.values or one.median is None:
+        threads = one.values.get("threads", usual)
+        if not isinstance(threads, int) or one.median is None:
             continue
         for policy in _aliases(machine, experiment.settings[one.key]):
             series = _series({**one.values, "placement": policy})
             numbers = {"median": one.median, "low": one.low, "high": one.high, "runs": one.runs}
-            rows.append(
-                {"key": one.key, "threads": one.values["threads"], "series": series, "placement": policy, **numbers}
-            )
+            rows.append({"key": one.key, "threads": threads, "series": series, "placement": policy, **numbers})
+    # of two at one place, of which one leaves the number alone, that with more runs
+    rows = list({(r["series"], r["threads"]): r for r in sorted(rows, key=lambda r: int(r["runs"]))}.values())
     names = _brief({r["series"]: r["series"] for r in rows})
     rows = [{**r, "series": names[r["series"]]} for r in rows]
     return sorted(rows, key=lambda r: (r["series"], r["threads"]))

@@ -323,7 +323,7 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
             f"nothing says where the threads of {words[0]} are to go",
             f"name a policy ({', '.join(NAMED)}) before --: nodewise place compact -- {line}",
         )
-    if words[0].lower() in _BINDINGS and words[0] not in BINDINGS:
+    if words[0].lower() in _BINDINGS and words[0].lower() not in BINDINGS:
         raise InputError(
             f"{words[0]} is no policy, but what OMP_PROC_BIND says; did you mean --bind {words[0]}?",
             f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(NAMED)}",

@@ -90,7 +90,7 @@ _VALUES = (
 
 DIALECT = Dialect(
     name="openmpi",
-    texts=(Text("openmpi", "Options of Open MPI's mpirun, of the version on PATH, such as '--map-by package:PE=4'."),),
+    texts=(Text("openmpi", "Options of Open MPI's mpirun, of the version on PATH, such as '--map-by numa:PE=4'."),),
     launch=read_openmpi,
     write_job=write_openmpi,
     pins={
