@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,3 +87,14 @@ def test_no_budget_is_asked_for_that_nobody_can_give(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(speed, "study", short)
     made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("latency",), 1, None, None)
     assert made.absent["speed.latency"] == "fewer than six runs ended within 60 s"
+
+
+@pytest.mark.parametrize(("verified", "said"), [(True, None), (False, "its result is wrong")])
+def test_a_wrong_result_is_no_speed(monkeypatch: pytest.MonkeyPatch, verified: bool, said: str | None) -> None:
+    row = SimpleNamespace(
+        contender="chase", rate=9.0, rate_low=8.0, rate_high=10.0, unit="ns", threads=1, times=[1.0], disturbed=0,
+        verified=verified, not_run="",
+    )  # fmt: skip
+    monkeypatch.setattr(speed, "study", lambda *_, **__: SimpleNamespace(rows=[row]))
+    made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("latency",), 1, None, None)
+    assert made.absent.get("speed.latency") == said and ("latency" in made.speed) is verified

@@ -54,6 +54,8 @@ def test_where_more_is_better_more_is_an_improvement(tmp_path: Path) -> None:
 
 def test_it_is_asked_by_program_machine_and_time(store: Store) -> None:
     assert _names(trends_of(store, "solver", machine="node8")) == [("./solver a", "node8")]
+    # a part of the processor's name will do
+    assert len(trends_of(store, "solver", machine="Some Proc").trends) == 2
     late = trends_of(store, "solver", since=BEGAN + 86400 * 30)
     assert [len(t.points) for t in late.trends] == [10]
     assert late.since == "2023-12-14"
