@@ -78,6 +78,7 @@ def test_another_program_of_the_same_libraries_is_found_where_the_program_is_not
     assert recalled(kernels, ("./new",), HERE, "seconds", OPENMP) == ()
     assert len(recalled(kernels, ("/x/nodewise-worker", "is.so", "class=S"), HERE, "seconds", OPENMP)) == 1
     assert recalled(kernels, ("/x/nodewise-worker", "fft.so"), HERE, "seconds", OPENMP) == ()
+    assert recalled(place, ("/x/nodewise-worker", "is.so"), HERE, "seconds", OPENMP) == ()
     # what all programs load makes none alike
     assert recalled(place, ("./new",), HERE, "seconds", Loaded(mapped=("/usr/lib/libc.so.6",))) == ()
     assert recalled(place, ("./new",), HERE, "seconds", None) == ()

@@ -35,8 +35,12 @@ def recalled(
     program = program_named(command)
     with Store(place, make=False, wait_s=_WAIT_S) as store:
         found = store.learned(program, libraries_of(loaded), metric, _LOOKED_AT)
-    # what a study's kernel gains by is no program's, whatever libraries it has
-    found = [one for one in found if one.learned.program == program or not one.learned.program.startswith(WORKER)]
+    # what a study's kernel gains by is no program's, whatever libraries it has, and the other way round
+    found = [
+        one
+        for one in found
+        if one.learned.program == program or not any(p.startswith(WORKER) for p in (program, one.learned.program))
+    ]
     told = [_earlier(one, program, machine) for one in found]
     told.sort(key=lambda one: (one.relation != SAME_PROGRAM, not one.here))
     latest: dict[tuple[str, str], Earlier] = {}
