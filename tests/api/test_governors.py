@@ -201,3 +201,23 @@ def test_a_module_is_unloaded_only_by_who_loaded_it_also_after_a_kill_amid_the_l
     time.sleep(0.6)
     _until(lambda: loaded.exists() == before and _line(root) == "schedutil")
     assert begun.exists() != before
+
+
+@pytest.mark.parametrize(("change", "each_s"), [(True, 20.0), (False, 60.0)])
+def test_workloads_share_the_budget_where_each_is_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: bool, each_s: float
+) -> None:
+    budgets = []
+
+    class EnoughError(Exception):
+        pass
+
+    def asked(*_: object, budget: float, **__: object) -> None:
+        budgets.append(budget)
+        raise EnoughError
+
+    monkeypatch.setattr(governors, "compare", asked)
+    root = frequency_tree(tmp_path / "root", [HERE])
+    with pytest.raises(EnoughError):
+        study_governors(HERE, change=change, budget=60.0, out=tmp_path / "out", root=root)
+    assert budgets == [each_s]

@@ -371,6 +371,17 @@ def test_of_ranks_it_is_said_what_writes_them():
     assert "launch     by a launcher, whose options --to writes: aprun, mpich" in shown
 
 
+def test_a_policy_of_openmp_that_is_written_as_another_is_explained():
+    for bind, note in (("primary", True), ("true", True), ("close", False), ("spread", False)):
+        done = place("--places", "cores", "--bind", bind, "--threads", "3", "--explain", *TWO)
+        assert (f"each thread is where {bind} puts it here" in done.stderr) == note, bind
+
+
+def test_ranks_need_a_policy_also_where_memory_is_asked_for():
+    done = place("--ranks", "2", "--memory", "local", "--", "true")
+    assert done.returncode == 2 and "nothing says where the threads of true are to go" in done.stderr
+
+
 def test_likwids_short_option_is_understood():
     assert places("-c", "S0:0-1@S1:0-1", *TWO)["places"] == places("--likwid", "S0:0-1@S1:0-1", *TWO)["places"]
 

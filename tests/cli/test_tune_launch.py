@@ -307,6 +307,8 @@ def test_what_would_decide_is_reported_with_the_line_to_type(nodewise: Command, 
         "about 36 more runs would probably decide it (18 s); the line to go on allows 2.5 times"
     )
     assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
+    # a budget that was not used up is not made smaller
+    assert going_on(undecided, Budget(10.0, None)).line.endswith("--budget 60s")
     more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
     assert more.line.endswith("--max-runs 105") and not more.advice
     many = going_on(dataclasses.replace(undecided, more_runs=400), Budget(20.0, None))

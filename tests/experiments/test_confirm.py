@@ -15,6 +15,7 @@ from nodewise.placement.memory import MemoryPolicy
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.confirm import Promise
+from tests.verdicts.cases import Runs, compared
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,17 @@ def test_files_of_here_are_found_from_there(tmp_path: Path, monkeypatch: pytest.
     assert made == (os.fspath(here / "big.dat"), "both.dat", "-v")
     assert notes == [f"runs are made in {there}, as then"]
     assert moved_paths(["big.dat"], here) == (("big.dat",), [])
+
+
+@pytest.mark.parametrize(
+    ("failing", "flaky"), [((), False), (("baseline",), True), (("a",), True), (("baseline", "a"), True)]
+)
+def test_a_promise_of_runs_of_which_some_failed_is_repeated_as_one(
+    tmp_path: Path, failing: tuple[str, ...], flaky: bool
+) -> None:
+    def runs(name: str) -> Runs:
+        return Runs(1.0, change=lambda run: {"error": "exit code 3"} if run == 2 and name in failing else {})
+
+    earlier = compared(tmp_path / "then", {name: runs(name) for name in ("baseline", "a")})
+    repetition = replace(_repetition(Setting(("app",), name="a")), earlier=earlier)
+    assert repetition.flaky == flaky

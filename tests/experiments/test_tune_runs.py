@@ -38,3 +38,16 @@ def test_a_run_is_cut_off_after_three_times_the_baseline_and_in_a_sweep_not_for_
     sweep: bool, timeout_s: float | None, patience_s: float
 ) -> None:
     assert _runs(60.0, sweep, timeout_s).patience_s() == pytest.approx(patience_s)
+
+
+@pytest.mark.parametrize(("spent_s", "allowed_s"), [(4.9, 12.0), (5.0, 0.0), (6.0, 0.0)])
+def test_no_run_of_a_block_is_started_once_its_part_of_the_budget_is_spent(spent_s: float, allowed_s: float) -> None:
+    asked = []
+    runs = _runs(10.0)
+    runs._meter.seconds = spent_s  # type: ignore[misc]
+    blocks = SimpleNamespace(
+        run=lambda arms, phase, allowed: asked.append(allowed()) or SimpleNamespace(samples={}, costs={})
+    )
+    runs._blocks = cast(Blocks, blocks)
+    runs.block([], "search", 1.0, True, until_s=5.0)
+    assert asked == [pytest.approx(allowed_s)]

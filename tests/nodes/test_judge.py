@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from nodewise.nodes.relations import few_a_day, processors, sound_links, subset
 from nodewise.nodes.rule import Rule, joined, own_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
+from nodewise.report.exports.junit import junit_text
 from nodewise.report.text.check import check_text
 from tests.copies import copied
 
@@ -422,3 +424,43 @@ def test_what_a_site_adds_is_one_only_where_it_is_the_same_kind(own: dict[str, R
     [found] = [f for f in _judge(nodes, {"own-ok": rule}).findings if f.finding.name == "own-ok"]
     assert found.nodes == (nodes[0]["node"],)
     assert found.finding.summary == "own.ok: 1, where 5 of 6 nodes have true"
+
+
+def test_of_what_is_suppressed_in_part_junit_shows_the_rest(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    nodes = copied(sound)
+    for at, part in ((4, 2), (8, 3)):
+        nodes[at]["memory"]["total"] //= part
+    for names, skipped in ((nodes[4]["node"],), "0"), ((nodes[4]["node"], nodes[8]["node"]), "1"):
+        covered = "".join(
+            f'[[suppress]]\nrule = "memory-size"\nnodes = "{name}"\nreason = "known"\nuntil = 2999-01-01\n'
+            for name in names
+        )
+        suite = ElementTree.fromstring(junit_text(_judge(nodes, own, _site(tmp_path, covered, own)), ()))
+        assert (suite.attrib["skipped"], suite.attrib["failures"]) == (skipped, "0")
+
+
+@pytest.mark.parametrize(("less", "classes"), [(4, [100]), (5, [95, 5])])
+def test_less_than_a_twentieth_of_the_others_that_has_less_is_a_part_of_their_class(
+    own: dict[str, Rule], sound: list[Node], less: int, classes: list[int]
+) -> None:
+    nodes = [node for node in copied(sound[:1]) for _ in range(100)]
+    nodes = [{**node, "node": f"m{i:03}", "memory": dict(node["memory"])} for i, node in enumerate(nodes)]
+    for node in nodes[:less]:
+        node["memory"]["total"] //= 2
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
+    assert [len(group.members) for group in groups_of(fleet, Site())] == classes
+
+
+@pytest.mark.parametrize(("more", "classes"), [(1.02, [10]), (1.04, [5, 5])])
+def test_sizes_of_memory_that_are_near_belong_together(
+    own: dict[str, Rule], sound: list[Node], more: float, classes: list[int]
+) -> None:
+    nodes = [{**sound[0], "node": f"m{i}", "memory": dict(sound[0]["memory"])} for i in range(10)]
+    for node in nodes[:5]:
+        node["memory"]["total"] = int(node["memory"]["total"] * more)
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
+    assert [len(group.members) for group in groups_of(fleet, Site())] == classes

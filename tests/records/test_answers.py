@@ -203,3 +203,11 @@ def test_what_is_no_text_differs_at_a_byte(tmp_path: Path) -> None:
     errors = play(tmp_path / "x", runs)
     assert errors[1] is None or "byte 6 of what is no text" in errors[1]
     assert "byte 6 of what is no text" in str(read_experiment(tmp_path / "x").records[1].sample.error)
+
+
+@pytest.mark.parametrize(("codes", "said"), [(4, "of s4"), (6, "of s4, and 2 more")])
+def test_of_many_exit_codes_the_most_frequent_are_named(tmp_path: Path, codes: int, said: str) -> None:
+    runs = [(f"s{n}", f"1.5#{n}") for n in range(1, codes + 1) for _ in range(codes + 1 - n)]
+    play(tmp_path / "e", [("baseline", "1.5"), *runs])
+    (note,) = [text for text in read_experiment(tmp_path / "e").remarks if "exit codes" in text]
+    assert note.count(" good run") == 4 and note.endswith(said)

@@ -184,3 +184,12 @@ def test_too_few_counts_and_too_far_ones_are_refused() -> None:
     for count in (65, 0.5):
         with pytest.raises(ValueError, match="too far"):
             found.time(count)
+
+
+@pytest.mark.parametrize(("fixed", "pieces"), [(20.0, True), (30.0, False)])
+def test_rounds_are_not_read_out_of_less_than_a_percent(fixed: float, pieces: bool) -> None:
+    counts = np.array([1.0, 2, 3, 4, 5, 6, 8, 12])
+    found = Fits(counts, np.tile(fixed + np.ceil(20 / counts), (6, 1)))
+    # what all others miss of it
+    others = min(error for law, error in zip(found.laws, found.errors, strict=True) if law.name != "rounds")
+    assert others == pytest.approx(0.01, abs=0.0025) and ("rounds" in [law.name for law in found.laws]) == pieces

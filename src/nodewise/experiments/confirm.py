@@ -49,6 +49,11 @@ class Repetition:
     contenders: tuple[Contender, Contender]
     earlier: Experiment
 
+    @property
+    def flaky(self) -> bool:
+        """Whether runs of either failed when it was promised: then one that fails is no answer yet."""
+        return any(failures_of(self.earlier, one.setting.key)[0] for one in self.contenders)
+
 
 def program_words(command: Sequence[str]) -> int | None:
     """How many words of a command come before its program's arguments: a launcher, the program, an interpreter's script.
@@ -196,7 +201,7 @@ def confirm(
                 "command": list(one.setting.command),
                 "differences": unlike(now, repetition.earlier),
                 "notes": list(notes),
-                "flaky": any(failures_of(repetition.earlier, key)[0] for key in (one.setting.key, other.setting.key)),
+                "flaky": repetition.flaky,
             }
         },
     )

@@ -259,5 +259,5 @@ def exit_code_notes(experiment: Experiment) -> list[str]:
         for (key, code), count in ended.most_common()
         if code
     ]
-    more = [f"and {len(found) - _MOST_CODES} more settings"] if len(found) > _MOST_CODES else []
+    more = [f"and {len(found) - _MOST_CODES} more"] if len(found) > _MOST_CODES else []
     return [f"exit codes that were accepted: {', '.join([*found[:_MOST_CODES], *more])}"] if found else []

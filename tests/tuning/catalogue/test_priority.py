@@ -101,6 +101,12 @@ def test_threads_that_wait_speak_for_ways_to_wait():
     assert "wait" in tried(prioritized(spent(GOMP=0.01), {**USAGE, "context_switches": 2e5}))
 
 
+def test_putting_a_thread_to_sleep_and_waking_it_takes_ten_microseconds():
+    waiting = Spent(spent(), {**USAGE, "context_switches": 1e5}, CATALOGUE).share(("[waiting]",), "lib")
+    # a second of the ten that were worked
+    assert waiting == pytest.approx(0.1)
+
+
 def test_a_pool_that_the_user_has_set_is_tried_though_few_wait():
     """With too few threads in it they do not come to wait for each other; who waits, does so outside of it."""
     quiet = {"context_switches": 10.0, "user_s": 1.0, "system_s": 0.0}
