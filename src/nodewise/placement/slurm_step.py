@@ -18,13 +18,9 @@ from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.cpu_bind import LAID_OUT
 from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import numbered_objects, objects
-
-#: What --cpu-bind has Slurm lay tasks out on, and what says for each task what it gets.
-LAID_OUT = ("threads", "cores", "sockets", "ldoms")
-LISTED = ("map_cpu", "mask_cpu", "map_ldom", "mask_ldom")
-SAID = ("none", "rank", "rank_ldom", *LISTED)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
-from nodewise.base.late import late
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.hosts import in_slurms_words
@@ -19,7 +18,9 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.rendering import NotExpressibleError, Rendering
 from nodewise.placement.resolve import Request
 from nodewise.placement.seating import Seating, even
-from nodewise.placement.slurm_step import LAID_OUT, LISTED, SAID, Step, zones_of
+
+if TYPE_CHECKING:
+    from nodewise.placement.slurm_step import Step
 
 _OPTIONS = {
     **dict.fromkeys(("--cpu-bind", "--cpu_bind"), "bind"),
@@ -81,18 +82,6 @@ _HINTS: dict[str, tuple[str, int | None]] = {
     "compute_bound": ("cores", 1),
     "memory_bound": ("cores", 1),
 }
-_MOST = 1 << 16
-#: Entries of map_… and of mask_…, as srun takes them: no sign, no blank, 0x in small letters and for masks only.
-_NUMBER = late(r"([0-9]{1,9})(?:\*([0-9]{1,6}))?")
-#: A comma with no number behind it stands before the next word of --cpu-bind, others are within lists.
-_BEFORE_WORD = late(r",(?![0-9]|[0-9a-fA-F]*(?:,|$))")
-#: Other spellings that slurm_verify_cpu_bind takes, of which core for cores is one.
-_SPELLED = {
-    "no": "none",
-    **{name[:-1]: name for name in LAID_OUT},
-    **{name.replace("_", ""): name for name in LISTED},
-}
-_MASK = late(r"(?:0x)?([0-9a-fA-F]{1,5000})(?:\*([0-9]{1,6}))?")
 
 
 def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
@@ -101,6 +90,10 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     A text that says how many tasks there are is a line as it stands; another one is completed by the job's ranks and threads: as
     --ntasks and, where tasks are laid out, --cpus-per-task. Raises InputError for an option or a word that is not known, and where srun refuses.
     """
+    # loaded when they are asked for: all commands that place threads load all dialects
+    from nodewise.placement.cpu_bind import LAID_OUT, read_cpu_bind
+    from nodewise.placement.slurm_step import Step, zones_of
+
     options, passed = options_and_notes(
         "srun",
         text,
@@ -126,7 +119,7 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     order = even(job.ranks, job.nodes) if order == "block" else order
     job = replace(job, each=counts[0])
     notes = [_MODEL, *passed, *listing]
-    bind, entries, one_thread = _bind(options.get("bind"))
+    bind, entries, one_thread = read_cpu_bind(options.get("bind"))
     bind, per_core = _hinted(options, bind, notes)
     if not bind:
         bind = "cores"
@@ -167,6 +160,8 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
 def _fewer(machine: Machine, step: Step, zones: Sequence[tuple[int, ...]], counts: Sequence[int]) -> list[str]:
     """The note that nodes with fewer tasks than the first bind them otherwise than it binds as many of its own; none where they do not."""
+    from nodewise.placement.slurm_step import zones_of
+
     for count in sorted(set(counts) - {step.on_node}, reverse=True):
         try:
             alike = zones_of(machine, replace(step, on_node=count)) == list(zones[:count])
@@ -291,51 +286,6 @@ def _distribution(text: str, job: Job) -> tuple[str, str, str]:
     socket = "cyclic" if socket == "*" else socket
     packed = node == "block" and after.strip().lower() == "pack"
     return "pack" if packed else node, socket, socket
-
-
-def _bind(text: str | None) -> tuple[str, tuple[int, ...], bool]:
-    """What --cpu-bind names, nothing where it leaves that open, the entries of its list, and whether it has one_thread.
-
-    Of several words the last counts; what says of each task where it goes counts before what tasks are laid out on.
-    """
-    said, laid, one_thread = "", "", False
-    entries: tuple[int, ...] = ()
-    for word in [] if text is None else _BEFORE_WORD.split(text):
-        name, parted, rest = [*re.split("([:=])", word), "", ""][:3]
-        name = _SPELLED.get(name.lower(), name.lower())
-        if name in ("quiet", "q", "verbose", "v"):
-            continue
-        if name == "one_thread":
-            one_thread = True
-            continue
-        if name not in (*LAID_OUT, *SAID):
-            raise InputError(f"srun: --cpu-bind has no {name!r}", f"known are: {', '.join((*SAID, *LAID_OUT))}")
-        listed = name in LISTED
-        if listed != bool(parted and rest):
-            raise InputError(f"srun: --cpu-bind={name} " + ("needs a list" if listed else "takes no list"))
-        if name in LAID_OUT:
-            laid = name
-        else:
-            said, entries = name, _entries(name, rest) if listed else ()
-    return said or laid, entries, one_thread
-
-
-def _entries(bind: str, text: str) -> tuple[int, ...]:
-    """The numbers or masks of a list; an entry `X*N` is N times X."""
-    entries: list[int] = []
-    masks = bind.startswith("mask")
-    for part in filter(None, text.split(",")):
-        match = (_MASK if masks else _NUMBER).fullmatch(part)
-        count = int(match[2] or 1) if match else 0
-        if match is None or count < 1 or len(entries) + count > _MOST:
-            raise InputError(
-                f"srun: --cpu-bind={bind}: {part!r} is no entry",
-                f"write {'masks such as 0xff' if masks else 'decimal numbers'}, or X*N for N times X",
-            )
-        entries += [int(match[1], 16 if masks else 10)] * count
-    if not entries:
-        raise InputError(f"srun: --cpu-bind={bind}: {text!r} has no entry")
-    return tuple(entries)
 
 
 def _explain(machine: Machine, request: Request) -> list[str]:
