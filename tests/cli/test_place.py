@@ -9,6 +9,10 @@ import sys
 
 import pytest
 
+from nodewise.api.place import prepare_place
+from nodewise.machine.sources import load_machine
+from nodewise.placement.resolve import Request
+from nodewise.runner.memory import HugePagePool
 from tests.started import started
 
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
@@ -380,6 +384,50 @@ def test_a_policy_of_openmp_that_is_written_as_another_is_explained():
 def test_ranks_need_a_policy_also_where_memory_is_asked_for():
     done = place("--ranks", "2", "--memory", "local", "--", "true")
     assert done.returncode == 2 and "nothing says where the threads of true are to go" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--compare", ""], "--compare '': '' is neither a policy nor NAME=TEXT"),
+        (["--compare", "kmp=compact"], "did you mean affinity?"),
+        (["--compare", "scater"], "did you mean scatter?"),
+        (["--svg", "-"], "--svg draws into a file, and - is none"),
+        (["--png", "-"], "--png draws into a file, and - is none"),
+        (["--ranks", "2", "--nodes", "2", "--to", "openmpi5", "--hosts", "a,,b"], "--hosts 'a,,b': a name is empty"),
+        (["--memory", "locl"], "did you mean local?"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_may_be(words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = place("compact", "--threads", "2", *words, *TWO)
+    assert done.returncode == 2 and told in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_of_object_that_is_misspelled_is_asked_about():
+    done = place("--hwloc", "pakage:0", *TWO)
+    assert done.returncode == 2 and "did you mean package?" in done.stderr
+
+
+def test_blanks_between_hosts_are_none_of_their_names():
+    done = place("compact", "--ranks", "2", "--threads", "1", "--nodes", "2", "--to", "openmpi4", "--hosts", "a, b", *TWO)  # fmt: skip
+    assert "--host a:8,b:8 " in done.stdout, done.stderr
+
+
+def test_a_note_is_printed_once():
+    done = place("--openmpi4", "--map-by core", "--ranks", "2", "--to", "openmpi4", *TWO)
+    assert done.returncode == 0 and done.stderr.count("modelled is Open MPI 4.1") == 1
+
+
+@pytest.mark.parametrize("reserved", [0, 8])
+def test_huge_pages_of_which_none_are_reserved_are_noted(monkeypatch, reserved):
+    pools = [HugePagePool(2 << 20, None, reserved, reserved)]
+    monkeypatch.setattr("nodewise.runner.memory.huge_page_pools", lambda: pools)
+    for kind in ("reserved", "transparent"):
+        notes = prepare_place(load_machine(None, None), Request(policy="compact"), threads=1, huge_pages=kind).resolved.notes  # fmt: skip
+        said = any("no huge pages are reserved here" in note for note in notes)
+        assert said == (kind == "reserved" and not reserved)
 
 
 def test_likwids_short_option_is_understood():

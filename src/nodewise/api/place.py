@@ -143,6 +143,14 @@ def prepare_place(
     if threads is None:
         job = Job(fitting_threads(machine, job, request), ranks, nodes)
     resolved = resolve(machine, job, request)
+    if machine.live and huge_pages == "reserved":
+        from nodewise.runner.memory import huge_page_pools
+
+        if not any(pool.total for pool in huge_page_pools()):
+            notes = [
+                *notes,
+                "no huge pages are reserved here (vm.nr_hugepages is 0): without them programs are given ordinary ones",
+            ]
     resolved = replace(resolved, notes=(*notes, *resolved.notes))
     policy = _policy(machine, memory, resolved)
     inherited = os.environ if machine.live else None

@@ -13,6 +13,8 @@ def write_drawing(svg: Path | None, png: Path | None, drawing: str) -> None:
     from nodewise.base.files import write_whole
 
     for path, ending in ((svg, ".svg"), (png, ".png")):
+        if path == Path("-"):
+            raise InputError(f"--{ending[1:]} draws into a file, and - is none", f"name one, such as drawing{ending}")
         if path is not None and path.suffix and path.suffix.lower() != ending:
             option = f"--{ending[1:]}"
             raise InputError(

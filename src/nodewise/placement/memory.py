@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
+from nodewise.base.meant import meant
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.scan import Scanner
@@ -75,7 +76,7 @@ def read_memory(machine: Machine, text: str) -> MemoryPolicy:
     start = scanner.at
     mode = scanner.word(r"[A-Za-z-]+").lower()
     if mode not in MODES:
-        raise scanner.error(f"a mode ({', '.join(MODES)})", start)
+        raise scanner.error(f"a mode ({', '.join(MODES)})", start, meant(mode, MODES))
     if mode in _WITHOUT_NODES:
         scanner.end(f"the end: {mode} takes no nodes")
         return MemoryPolicy(mode)

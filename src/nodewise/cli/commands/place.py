@@ -15,6 +15,7 @@ import click
 
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.base.words import split_words
 from nodewise.cli.columns import terminal_columns
 from nodewise.cli.help import OUTPUT, Command, GroupedOption, option
@@ -224,7 +225,7 @@ def command(
     refuse_ignored(context, "there is no COMMAND to run", ("via", "isolation"))
     found = placed.output()
     if dialect is not None:
-        _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
+        _show_rendering(found.render(dialect, _named_hosts(hosts)), files, placed.resolved.notes)
         return
     if as_json:
         from nodewise.verdicts.encoding import encode
@@ -245,6 +246,14 @@ def command(
 
         names = [name for name, one in writers().items() if one.write_job is not None]
         print(f"launch     by a launcher, whose options --to writes: {', '.join(names)}")
+
+
+def _named_hosts(text: str) -> list[str]:
+    """The names of --hosts. Raises InputError where one is empty."""
+    names = [name.strip() for name in text.split(",")] if text else []
+    if "" in names:
+        raise InputError(f"--hosts {text!r}: a name is empty", "write them as a,b,c")
+    return names
 
 
 def _check_together(context: click.Context, compared: bool) -> None:
@@ -344,11 +353,11 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, lev
         return resolve(machine, job, Request(**keep, places="cores", bind=other).nested(levels)).placement
     names = all_texts()
     texts: dict[str, str] = {}
-    for word in split_words(other, "--compare"):
+    for word in split_words(other, "--compare") or [""]:
         name, equals, text = word.partition("=")
         if not equals or name.replace("-", "_") not in names:
             raise InputError(
-                f"--compare {other!r}: {word!r} is neither a policy nor NAME=TEXT",
+                f"--compare {other!r}: {word!r} is neither a policy nor NAME=TEXT{meant(name, [*NAMED, *names], {'kmp': 'affinity', 'omp': 'places'})}",
                 f"policies are {', '.join(NAMED)}; names are {', '.join(sorted(names))}",
             )
         texts[name.replace("-", "_")] = text
@@ -379,8 +388,8 @@ def _draw(
     write_drawing(svg, png, drawing)
 
 
-def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
-    """The line on standard output, with its files: written where a directory is given, shown where not."""
+def _show_rendering(rendering: Rendering, folder: Path | None, printed: Sequence[str]) -> None:
+    """The line on standard output, with its files: written where a directory is given, shown where not. Notes that are `printed` are not repeated."""
     from nodewise.base.files import write_whole
 
     if folder is not None and rendering.files:
@@ -398,7 +407,7 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     print(rendering.line())
     if folder is not None and not rendering.files:
         print(f"note: this needs no files: nothing was written into {folder}", file=sys.stderr)
-    for note in rendering.notes:
+    for note in (one for one in rendering.notes if one not in printed):
         print(f"note: {note}", file=sys.stderr)
     for name, text in rendering.files.items() if folder is None else ():
         print(f"\n# {name}\n{text}", end="")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from nodewise.base.errors import InputError
 from nodewise.base.late import late
 from nodewise.base.lists import listed
+from nodewise.base.meant import meant
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
@@ -153,7 +154,7 @@ def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[
             raise scanner.error("an object with processors: devices are not known of a machine here", start)
         kind = _WORDS.get(word) or _short(word)
         if kind is None:
-            raise scanner.error(_KIND, start)
+            raise scanner.error(_KIND, start, meant(word, _WORDS))
         if scanner.text[scanner.at : scanner.at + 1] != ":":
             raise scanner.error("':' and an index", scanner.at)
         scanner.at += 1
