@@ -176,6 +176,15 @@ def test_a_misfit_that_noise_explains_is_none() -> None:
     assert found.noise > 0.1 and found.fits
 
 
+@pytest.mark.parametrize(("spread", "fits"), [(0.3, False), (0.9, True)])
+def test_noise_explains_a_misfit_of_up_to_twice_what_it_moves_medians(spread: float, fits: bool) -> None:
+    times = np.array([10.0, 9.0, 3.0, 2.8, 0.9])
+    # each block's times lie as far above as the next one's lie below, so that the medians are exact
+    blocks = np.stack([times * np.exp(sign * spread * (k + 1) / 5) for k in range(5) for sign in (1, -1)])
+    found = Fits(COUNTS, blocks)
+    assert found.fits == fits and (2.5 < found.misfit / found.noise < 5.5) == (not fits)
+
+
 def test_too_few_counts_and_too_far_ones_are_refused() -> None:
     with pytest.raises(ValueError, match="4 counts"):
         Fits(COUNTS[:4], np.ones((6, 4)))
