@@ -185,6 +185,7 @@ def test_ranks_are_tuned_and_each_sits_in_its_place(nodewise: Command, tmp_path:
     ("arguments", "words"),
     [
         (["--axes", "wings", "--", "./app"], ("unknown axis: wings", "the axes are")),
+        (["--axes", "allocatr", "--", "./app"], ("unknown axis: allocatr; did you mean allocator?", "nodewise knobs")),
         (["--axes", "flags", "--", "./app"], ("--build",)),
         (["--axes", "", "--", "./app"], ("no axis",)),
         (["--axes", "ranks", "--", "./app"], ("ranks",)),

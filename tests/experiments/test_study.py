@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.experiments import study_plan
 from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.experiments.study_plan import plan_study
 from nodewise.machine.model import Cache
@@ -278,6 +280,20 @@ def test_memorys_rate_is_measured_once_and_kept_with_its_date_until_the_machine_
     slower = replace(machine, processor=replace(machine.processor, governor="powersave"))
     third, launcher = measured(machine=slower)
     assert "bandwidth read" in launcher.commands and third.how == ""
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("variant", True), ("peer", False)])
+def test_bandwidths_own_variants_are_limits_for_the_next_study_and_its_peers_are_none(
+    monkeypatch: pytest.MonkeyPatch, kind: str, kept: bool
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(study_plan, "measures_memory", lambda *_: True)
+    monkeypatch.setattr(study_plan, "_keep", lambda one, study, per, name, *_: made.append(f"{study} {per} {name}"))
+    monkeypatch.setattr(study_plan, "beyond_limits", lambda _: ())
+    contender = replace(contenders_of(IS, {"class": "S"})[0], name="read", kind=kind)
+    one = SimpleNamespace(contender=contender, machine_limit=None, kept=None)
+    study_plan.keep_what_was_measured(IS, {}, load_machine(), 1, [one], None)  # type: ignore[list-item]
+    assert made == (["bandwidth bytes bandwidth read"] if kept else [])
 
 
 def test_where_a_budget_has_no_room_for_memorys_rate_the_row_says_what_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,7 @@ def test_one_from_before_they_had_names_has_the_same_each_time(tmp_path: Path) -
     old = replace(stored, question=replace(stored.question, id=""))
     one, other = entry_of(old), entry_of(replace(old, folder=Path("/elsewhere")))
     assert one is not None and other is not None
+    assert (one.host, one.processor) == (stored.machine.hostname, stored.machine.processor.model) and one.processor
     assert one.key == other.key != entry_of(replace(old, question=replace(old.question, id="", started_at="x"))).key
 
 

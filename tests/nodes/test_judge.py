@@ -17,6 +17,7 @@ from benchmarks._check.fleets import NOW, Node, regular
 from nodewise.base.errors import InputError
 from nodewise.nodes.check import groups_of, judge, new_fleet
 from nodewise.nodes.findings import CheckResult
+from nodewise.nodes.judge import shown_value
 from nodewise.nodes.reading.links import _name_without_address
 from nodewise.nodes.reading.mounts import shown_options, shown_place
 from nodewise.nodes.reading.system import read_options
@@ -331,7 +332,10 @@ RULE = '[[rule]]\nid = "a"\nkind = "{kind}"\nreads = {reads}\nseverity = "note"\
         ),
         (RULE.format(kind="relation", reads='["own.a", "mounts.*.type"]', more="equal = true"), "without a *"),
         (RULE.format(kind="outlier", reads='"system.name"', more="step = 1"), "an outlier is among numbers"),
-        (RULE.format(kind="uniform", reads='"mounts.*.type"', more="except = [1, 2]"), "a list of patterns"),
+        (
+            RULE.format(kind="uniform", reads='"mounts.*.type"', more="except = [1, 2]"),
+            "line 8, column 1: except: a list",
+        ),
         (RULE.format(kind="uniform", reads='"memory.total"', more="within = 5"), "a share between 0 and 1"),
         ('[[desired]]\nfact = "system.name"\nleast = 3\n', "least: system.name is no number"),
         ('[[desired]]\nfact = "memory.total"\nleast = 5\nmost = 3\n', "least is above most"),
@@ -464,3 +468,22 @@ def test_sizes_of_memory_that_are_near_belong_together(
     fleet = new_fleet(own.values(), Site())
     fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
     assert [len(group.members) for group in groups_of(fleet, Site())] == classes
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "words"),
+    [
+        ((("a", 1), ("b", "x")), "", "a: 1, b: x"),
+        (("a", "b"), "", "a, b"),
+        ((("a", 1, 2), ("b", 3, 4)), "", "a, 1, 2, b, 3, 4"),
+        ((), "", "none"),
+        ((1024, 4096), "limits.ulimits.open files", "1024, hard limit 4096"),
+        ((None, None), "limits.ulimits.open files", "unlimited"),
+        (None, "kernel.modules.nfs", "no version"),
+        (True, "", "true"),
+        ("", "", "empty"),
+        (0.1234567, "", "0.123457"),
+    ],
+)
+def test_values_in_sentences(value: Any, path: str, words: str) -> None:
+    assert shown_value(value, path) == words

@@ -89,6 +89,7 @@ def test_a_recorded_guest_has_a_driver_that_sets_frequencies(tmp_path: Path) -> 
 
 def test_every_part_of_a_cluster_node_is_read(node: Snapshot) -> None:
     assert (node.node, node.system.name, node.system.version) == ("n0001", "rocky", "9.3")
+    assert node.system.uptime_s == 12345.67
     assert node.processor.microcode == {"0xd000375": "0-15"}
     assert (node.processor.sockets, node.processor.cores, node.processor.threads_per_core) == (2, 16, 1)
     assert (node.kernel.tickless, node.kernel.no_callbacks, node.kernel.isolated) == ("2-15", "2-15", "2-15")

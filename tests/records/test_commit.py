@@ -42,6 +42,15 @@ def test_the_commit_and_whether_files_differ_from_it(repository: Path) -> None:
 
 
 @needs_git
+def test_what_changed_in_a_submodule_is_no_change_of_its_own(repository: Path, tmp_path: Path) -> None:
+    _git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "part")
+    _git(repository, "commit", "-qm", "with a part")
+    (repository / "part/a.c").write_text("3\n")
+    found = commit_of(repository)
+    assert found is not None and found.changed is False
+
+
+@needs_git
 def test_a_worktree_is_of_the_same_repository(repository: Path, tmp_path: Path) -> None:
     _git(repository, "worktree", "add", "-q", "--detach", str(tmp_path / "elsewhere"))
     found = commit_of(tmp_path / "elsewhere")

@@ -21,7 +21,7 @@ from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from tests.questions import tune_question
+from tests.questions import compare_question, tune_question
 from tests.surfaces import machine
 
 SETTING = Setting(("a", "b c"), {"threads": 2}, {"OMP_NUM_THREADS": "2"}, ("KMP_AFFINITY",), (0, 1), ((0,), (1,)))
@@ -46,6 +46,24 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert back.plans == [Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key})]
     assert back.verdict == {"ratio": 1.5}
     assert back.damaged_lines == 0
+
+
+def test_of_a_run_what_was_disturbed_counts_for_nothing_and_warm_ups_are_no_runs(tmp_path: Path) -> None:
+    """Where most were disturbed there is nothing else: whether they are most is of the runs themselves."""
+
+    def counted(disturbed: int, warm_ups: int = 0) -> int:
+        folder = tmp_path / f"{disturbed} {warm_ups}"
+        with Writer(folder, {**compare_question("a"), "kind": "run"}) as writer:
+            for n in range(10 + warm_ups):
+                warm = n >= 10
+                marks = ("other load: it waited",) if n < disturbed else ()
+                phase = "warm-up" if warm else "compare"
+                writer.add(Record(SETTING.key, phase, n, 0, Sample(1.0, 1.0, float(n), marks=marks)), SETTING)
+        return int(read_experiment(folder).counted[:10].sum())
+
+    assert [counted(n) for n in (0, 3, 5, 6, 10)] == [10, 7, 5, 10, 10]
+    # the others are no reason to do without these
+    assert counted(6, warm_ups=10) == 10
 
 
 def test_a_question_that_is_amended_is_laid_out_as_any_json(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.shapes import ShapeError
+from nodewise.machine.model import Cache
 from nodewise.records import kept_limits as module
 from nodewise.records.kept_limits import (
     KeptLimit,
@@ -85,6 +86,7 @@ def test_the_state_changes_with_what_a_limit_depends_on_and_not_with_the_clock_o
     assert state(processors=(1, 0)) == first and state(processors=(0,)) != first
     assert state(replace(here, processor=replace(here.processor, frequency_hz=1e9))) == first
     assert state(replace(here, processor=replace(here.processor, model="another"))) != first
+    assert state(replace(here, caches=(Cache(3, "unified", 1 << 20, 64, (0,)),))) != first
     assert state(replace(here, kernel="another")) != first and state(replace(here, memory_bytes=1)) != first
     for number, path in enumerate(("proc/sys/kernel/random/boot_id", *module._BOOST)):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

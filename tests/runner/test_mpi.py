@@ -194,7 +194,7 @@ def test_real_programs_under_their_own_and_another_launcher(tmp_path: Path) -> N
     assert library_of([shutil.which("sh") or "sh"], environment) is None
 
 
-def test_what_mpi4py_takes_is_asked_of_itself(tmp_path: Path) -> None:
+def test_what_mpi4py_takes_is_asked_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "app.py"
     script.write_text("from mpi4py import MPI\n")
     python = executable(tmp_path / "python3", '#!/bin/sh\necho "nodewise-mpi-probe 0 1"\n')
@@ -203,6 +203,11 @@ def test_what_mpi4py_takes_is_asked_of_itself(tmp_path: Path) -> None:
     command = ["mpirun", "-n", "2", str(python), str(script)]
     with pytest.raises(InputError, match="another MPI, by mpi4py"):
         Checked().check(command, 3, 2, environment, None)
+    # a script is named from where the program runs
+    here = library_of([str(python), "app.py"], environment, tmp_path)
+    assert here is not None and here.name == "mpi4py"
+    monkeypatch.chdir(tmp_path)
+    assert library_of([str(python), "app.py"], environment) == here
     script.write_text("print('no ranks here')\n")
     Checked().check(command, 3, 2, environment, None)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.runner import local
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.marks import find_marks
 from nodewise.runner.served import Served, served_s, servers_of
@@ -157,3 +158,11 @@ def test_the_verdict_says_so() -> None:
     runs = [Met(block, "a", (), 0.5, served_s=0.3) for block in range(6)]
     assert any("servers that it is connected to" in said for said in disturbance(runs).conditions)
     assert not disturbance([Met(block, "a", (), 0.5) for block in range(6)]).conditions
+
+
+@pytest.mark.parametrize("mark", ["other load: it waited for processors", "paging: 3 major page faults"])
+def test_servers_are_looked_for_once_others_seemed_to_disturb_a_run(mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "find_marks", lambda *_: (mark,))
+    with LocalLauncher() as launcher:
+        assert launcher.run(Setting(("true",))).marks == (mark,)
+        assert launcher._served.wanted == mark.startswith("other load")
