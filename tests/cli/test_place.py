@@ -15,6 +15,7 @@ from nodewise.placement.resolve import Request
 from nodewise.runner.memory import HugePagePool
 from tests.started import started
 
+HERE = sorted(os.sched_getaffinity(0))
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
 
 
@@ -428,6 +429,31 @@ def test_huge_pages_of_which_none_are_reserved_are_noted(monkeypatch, reserved):
         notes = prepare_place(load_machine(None, None), Request(policy="compact"), threads=1, huge_pages=kind).resolved.notes  # fmt: skip
         said = any("no huge pages are reserved here" in note for note in notes)
         assert said == (kind == "reserved" and not reserved)
+
+
+@pytest.mark.skipif(len(HERE) < 2, reason="of one processor nothing is left out")
+@pytest.mark.parametrize(
+    "words",
+    [["compact"], ["os"], ["--places", "cores"], ["--memory", "local"], ["compact", "--via", "mask"], ["compact", "--via", "openmp"]],
+)  # fmt: skip
+def test_a_program_is_held_to_the_processors_of_allow(words):
+    code = "import os; print(sorted(os.sched_getaffinity(0)))"
+    done = place("--allow", str(HERE[-1]), *words, "--", sys.executable, "-c", code)
+    assert done.stdout == f"[{HERE[-1]}]\n", done.stderr
+
+
+@pytest.mark.skipif(len(HERE) < 2, reason="of one processor nothing is left out")
+def test_the_launch_line_holds_to_the_processors_of_allow_what_has_nothing_else_to_do_it():
+    last = HERE[-1]
+    assert place("--allow", str(last), "os").stdout.splitlines()[-1] == f"launch     taskset -c {last} PROGRAM"
+    done = place("--allow", str(last), "compact", "--threads", "2")
+    assert done.stdout.splitlines()[-1] == f"launch     OMP_NUM_THREADS=2 taskset -c {last} PROGRAM"
+    assert "that this process may use of" in done.stderr and "(by --allow)" in done.stderr
+    assert places("--allow", str(last), "compact")["mask"] == [last]
+    # all that may be used anyway needs nobody to hold it
+    every = ",".join(map(str, HERE))
+    assert "taskset" not in place("--allow", every, "compact").stdout
+    assert places("--allow", every, "os")["mask"] is None
 
 
 def test_likwids_short_option_is_understood():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.machine.sources import restrict
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
 from nodewise.tuning import holding
@@ -239,3 +240,27 @@ def test_over_nodes_each_gets_its_share(tmp_path: Path) -> None:
     assert setting.command[:4] == ("srun", "-N", "2", "-n") and setting.ranks_per_node == 2
     script, _ = read_wrapper(setting.command[setting.command.index("sh") :])
     assert script is not None and "\n1)" in script.read_text() and "\n2)" not in script.read_text()
+
+
+@pytest.mark.parametrize("libraries", [(), ("libgomp.so.1",)])
+def test_of_a_part_of_the_machine_every_setting_is_held_to_it_but_a_launcher(libraries: tuple[str, ...]) -> None:
+    part = restrict(HERE, "0-3")
+    loaded = _seen(*libraries)
+    followers = followers_for(loaded, load_catalogue())
+
+    def options(command: str) -> Options:
+        return Options(
+            part, command.split(), ["threads", "placement"], {}, Wanted(), followers=followers, loaded=loaded
+        )
+
+    plain = options("/bin/true")
+    settings = [plain.baseline(), plain.setting({}), plain.setting({"threads": 4}), plain.setting({"threads": 2})]
+    assert {s.mask for s in settings} == {(0, 1, 2, 3)}
+    # which is how it starts by itself
+    assert plain.setting({"threads": 4}).start({}, part.allowed) == plain.baseline().start({}, part.allowed)
+    held = plain.setting({"threads": 2, "placement": "balanced"})
+    assert held.mask is not None and len(held.mask) == 2 and set(held.mask) < {0, 1, 2, 3}
+    assert options("mpirun -n 2 /bin/true").baseline().mask is None
+    # all that it may use anyway needs nobody to hold it
+    assert HERE.held_to is None and restrict(HERE, "0-7").held_to is None
+    assert restrict(restrict(HERE, "0-3"), "0-3").held_to == (0, 1, 2, 3)

@@ -44,9 +44,10 @@ class Placed:
     def output(self) -> PlaceOutput:
         """The places."""
         placement, policy = self.resolved.placement, self.pages[0]
-        bound = is_bound(self.machine, placement)
+        tied = is_bound(self.machine, placement)
+        bound = tied or self.machine.held_to is not None
         one = len(placement.by_rank) == 1
-        env = openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {}
+        env = openmp_environment(placement.places, placement.levels, *placement.inner) if tied and one else {}
         notes = (*self.resolved.notes, *(overlong(env) if self.request.runtime == "intel" else ()))
         return PlaceOutput(
             policy=placement.policy,

@@ -67,10 +67,11 @@ def run_placed(
         rank = int(number) % len(placement.by_rank)
         places = placement.by_rank[rank]
         inner = placement.inner[rank] if placement.inner else None
-    bound = is_bound(machine, placement)
+    tied = is_bound(machine, placement)
+    bound = tied or machine.held_to is not None
     count = ",".join(map(str, placement.levels or (len(places),)))
     env = {"OMP_NUM_THREADS": count} if not untouched else {}
-    if bound:
+    if tied:
         env, binding = binding_environment(words, places, os.environ, via, placement.levels, inner)
         if binding.name == "mask" and len(set(places)) > 1:
             print(f"note: threads get one mask together: {binding.why}", file=sys.stderr)
@@ -86,7 +87,7 @@ def run_placed(
             env=env,
             unset=unset,
             mask=mask,
-            places=places if bound else None,
+            places=places if tied else None,
             memory=policy,
             no_huge_pages=pages == "never",
             isolation=isolation,

@@ -173,7 +173,7 @@ class Scaler:
         # what it loads may say more, and a number that its user writes needs nobody to read it
         with contextlib.suppress(InputError):
             options = offer.before_the_first_run()
-        first = options.baseline() if options is not None else Setting(least)
+        first = options.baseline() if options is not None else Setting(least, mask=question.machine.held_to)
         first = replace(first, command=least)
         with offer.watching(self._launcher, first):
             self._first(first)
@@ -191,7 +191,11 @@ class Scaler:
             self._writer.amend({"loaded": offer.loaded_json})
         settings = []
         for n in question.counts:
-            made = options.setting({"threads": n}) if options is not None else Setting(least)
+            made = (
+                options.setting({"threads": n})
+                if options is not None
+                else Setting(least, mask=question.machine.held_to)
+            )
             settings.append(replace(made, command=_put(question.command, "threads", n), values={"threads": n}))
         return settings
 

@@ -134,7 +134,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine. `source` is `live`, `xml:PATH`, `json:PATH` or `synthetic:TEXT`; a machine that is not live is planned for, never bound on."""
+    """A machine. `source` is `live`, `xml:PATH`, `json:PATH` or `synthetic:TEXT`; a machine that is not live is planned for, never bound on.
+
+    `narrowed`: fewer processors are allowed than the system lets this process use, as its user wants it (`--allow`).
+    """
 
     source: str
     tree: Node
@@ -151,6 +154,7 @@ class Machine:
     transparent_huge_pages: str | None = None
     hypervisor: str | None = None
     devices: tuple[Device, ...] = ()
+    narrowed: bool = False
 
     @property
     def live(self) -> bool:
@@ -167,6 +171,11 @@ class Machine:
         """Those of `pus` that this process may use, in the tree's order."""
         permitted = set(self.limits.processors)
         return tuple(p for p in self.pus if p in permitted)
+
+    @property
+    def held_to(self) -> tuple[int, ...] | None:
+        """The processors to which all that is started here has to be held, as the system does not; None: it may use what it inherits."""
+        return self.allowed if self.live and self.narrowed else None
 
     @cached_property
     def nodes_as_counted(self) -> tuple[NumaNode, ...]:

@@ -266,7 +266,8 @@ def restrict(machine: Machine, allow: str) -> Machine:
             )
     # what is not to be used, no mask widens to
     cpuset = tuple(p for p in machine.limits.cpuset if p in set(wanted))
-    return replace(machine, limits=replace(machine.limits, processors=wanted, cpuset=cpuset))
+    narrowed = machine.narrowed or set(wanted) < set(machine.allowed)
+    return replace(machine, limits=replace(machine.limits, processors=wanted, cpuset=cpuset), narrowed=narrowed)
 
 
 def load_machine(spec: str | None = None, allow: str | None = None, devices: bool = True) -> Machine:

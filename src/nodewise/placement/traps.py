@@ -124,6 +124,7 @@ def _narrowed(request: Request, placement: Placement) -> list[Trap]:
 def _too_few(machine: Machine, placement: Placement, request: Request) -> list[Trap]:
     found = []
     allowed = set(machine.allowed)
+    by = "by --allow" if machine.narrowed else "by its cpuset, Slurm's mask, or taskset"
     outside = {p for place in placement.places for p in place} - allowed
     # a mask that is set anew holds as far as the cpuset goes
     anew = any(d.mask is not None and d.replaces for d in request.dialects())
@@ -132,7 +133,7 @@ def _too_few(machine: Machine, placement: Placement, request: Request) -> list[T
             Trap(
                 "mask narrower than plan",
                 f"the plan uses processors {format_processors(outside)}, and this process may use only "
-                f"{format_processors(allowed)} (by its cpuset, Slurm's mask, or taskset)",
+                f"{format_processors(allowed)} ({by})",
                 "ask for the whole node, or plan with --allow",
             )
         )
@@ -141,7 +142,7 @@ def _too_few(machine: Machine, placement: Placement, request: Request) -> list[T
             Trap(
                 "mask narrower than plan",
                 f"{placement.threads} threads are to share {_processors(len(allowed))} {format_processors(allowed)} that this "
-                f"process may use of {len(machine.pus)} (by its cpuset, Slurm's mask, or taskset)",
+                f"process may use of {len(machine.pus)} ({by})",
                 f"use at most {_threads(len(allowed))}, or ask for more processors",
             )
         )

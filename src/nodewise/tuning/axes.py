@@ -368,7 +368,9 @@ class Options:
         return draft.setting(point)
 
     def _draft(self) -> Draft:
-        return Draft(list(self._command), self._environment, isolation=self._isolated)
+        # a launcher of ranks is bound to nothing
+        mask = self._machine.held_to if self._holding.ranked is None else None
+        return Draft(list(self._command), self._environment, mask=mask, isolation=self._isolated)
 
     def about(self, name: str, value: Any) -> str:
         """What a value of an axis does, in a sentence; empty where the axis says it by itself."""

@@ -65,7 +65,10 @@ class Holding:
             if machine.live
             else Binding("openmp", "what a program for another machine loads cannot be seen here")
         )
-        self._everything = inherited_processors() if machine.live else frozenset()
+        held = machine.held_to
+        self._everything = (
+            frozenset(held) if held is not None else inherited_processors() if machine.live else frozenset()
+        )
         #: The number of threads where a point does not name one; None: what the machine runs at once, shared by ranks.
         self.threads: int | None = None
 
@@ -188,7 +191,7 @@ class Holding:
     def _mask(self, placement: Placement | None) -> tuple[int, ...] | None:
         """The processors that the whole program is held to; None where they are all that it may use anyway."""
         if placement is None or not self._machine.live or self._everything == frozenset(placement.mask):
-            return None
+            return self._machine.held_to
         return placement.mask
 
     def _taken_anyway(self, threads: int, environment: Mapping[str, str]) -> bool:

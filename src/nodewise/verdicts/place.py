@@ -8,6 +8,7 @@ from dataclasses import field, replace
 
 from nodewise.base.arguments import checked
 from nodewise.base.frozen import dataclass
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.huge_pages import huge_page_environment
 from nodewise.placement.memory import MemoryPolicy, to_numactl
@@ -64,7 +65,8 @@ class PlaceOutput:
     def launch(self) -> Rendering | None:
         """What starts a program so, where there is one for all and it differs from none."""
         policy, pages = self.pages
-        if len(self.placement.by_rank) > 1 or not (self.counted or policy is not None or pages != "default"):
+        held = self.machine.held_to
+        if len(self.placement.by_rank) > 1 or not (self.counted or policy is not None or pages != "default" or held):
             return None
         if self.bound:
             return self._with_memory(launch_rendering(self.machine, self.placement, self.runtime))
@@ -72,7 +74,8 @@ class PlaceOutput:
         count = {"OMP_NUM_THREADS": ",".join(map(str, levels))}
         if len(levels) > 1:
             count["OMP_MAX_ACTIVE_LEVELS"] = str(len(levels))
-        return self._with_memory(Rendering(count if self.counted else {}))
+        words = () if held is None else ("taskset", "-c", format_processors(held))
+        return self._with_memory(Rendering(count if self.counted else {}, words))
 
     def _with_memory(self, rendering: Rendering) -> Rendering:
         """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""
