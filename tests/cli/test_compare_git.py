@@ -123,3 +123,5 @@ def test_in_history_the_working_directorys_commit_is_the_program_and_another_has
     found = json.loads(nodewise("history", "bench", "--json").stdout)
     old = git(repository, "rev-parse", "old")[:12]
     assert sorted(trend["name"] for trend in found["trends"]) == ["./bench", f"./bench (commit {old})"]
+    commits = {trend["name"]: trend["points"][0]["commit"] for trend in found["trends"]}
+    assert commits == {"./bench": git(repository, "rev-parse", "HEAD").strip(), f"./bench (commit {old})": old}

@@ -66,6 +66,21 @@ def test_one_command_each_is_compared_under_other_names() -> None:
     assert _of(entry(1, 1.0, "./old"), entry(2, 1.0, "./new")).pairs[0].name == "./old then, ./new now"
 
 
+def test_what_was_tuned_is_compared_with_what_confirms_it() -> None:
+    tuned, other = entry(1, 1.0), entry(2, 1.5, "./solver b")
+    tune = replace(tuned, points=(*entry(1, 2.0).points, replace(tuned.points[0], role="tuned")))
+    confirm = replace(entry(2, 2.0), points=(*entry(2, 2.0).points, *other.points))
+    found = _of(tune, confirm)
+    assert (found.only_one, found.only_other) == ((), ())
+    assert [pair.name for pair in found.pairs] == ["./solver a", "./solver a (tuned) then, ./solver b now"]
+    # without anything tuned they are two programs
+    plain = replace(tune, points=(tune.points[0], replace(tuned.points[0], name="./other")))
+    assert _of(plain, confirm).only_other == ("./solver b",)
+    # of two that were tuned it is not known which one it is
+    several = replace(tune, points=(*tune.points, replace(tuned.points[0], name="./other", role="tuned")))
+    assert _of(several, confirm).only_one == ("./solver a (tuned)", "./other (tuned)")
+
+
 def test_nothing_in_common_is_said() -> None:
     seconds = entry(1, 1.0)
     size = replace(seconds, points=(replace(seconds.points[0], metric="bytes"),))

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
-from nodewise.history.entry import Entry, Point
+from nodewise.history.entry import TUNED, Entry, Point
 from nodewise.statistics.sequential import ALPHA
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
+
+#: A point's name, role and metric.
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -91,10 +95,7 @@ def difference_of(one: tuple[Side, Entry], other: tuple[Side, Entry], within: fl
     (first, then), (second, now) = one, other
     before, after = ({(p.name, p.role, p.metric): p for p in entry.points} for entry in (then, now))
     shared = [(key, key) for key in before if key in after]
-    if not shared and len(before) == len(after) == 1:
-        # one command each: it may be called otherwise, and is to be compared
-        (old,), (new,) = before, after
-        shared = [(old, new)] if old[2] == new[2] else []
+    shared += _renamed(before, after)
     if not shared:
         raise InputError(
             f"{first.asked} and {second.asked} measured nothing that is alike: {_names(before)} in {first.asked}, {_names(after)} in {second.asked}",
@@ -108,11 +109,28 @@ def difference_of(one: tuple[Side, Entry], other: tuple[Side, Entry], within: fl
         second,
         tuple(found),
         pairs,
-        tuple(key[0] for key in before if key not in {a for a, _ in shared}),
-        tuple(key[0] for key in after if key not in {b for _, b in shared}),
+        tuple(_called(*key[:2]) for key in before if key not in {a for a, _ in shared}),
+        tuple(_called(*key[:2]) for key in after if key not in {b for _, b in shared}),
         level,
         within,
     )
+
+
+def _renamed(before: Collection[Key], after: Collection[Key]) -> list[tuple[Key, Key]]:
+    """The one command of each that the other has not: it may be called otherwise, and is to be compared.
+
+    Where both have others in common only if one was tuned: what confirms it has the command that was found, under its own name.
+    """
+    old, new = ([key for key in these if key not in those] for these, those in ((before, after), (after, before)))
+    alone = len(before) == len(after) == 1
+    if len(old) == len(new) == 1 and old[0][2] == new[0][2] and (alone or TUNED in (old[0][1], new[0][1])):
+        return [(old[0], new[0])]
+    return []
+
+
+def _called(name: str, role: str) -> str:
+    """A command as it is told from the one that was tuned."""
+    return f"{name} ({role})" if role else name
 
 
 def _names(points: dict[tuple[str, str, str], Point]) -> str:
@@ -147,7 +165,8 @@ def _pair(before: Point, after: Point, level: float, within: float, comparable: 
         high = found.high if math.isfinite(found.high) else None
         verdict = judge(found, within, final=True) if comparable else None
     # one command each may be one program under two names, or two programs: whoever reads it is to know
-    name = after.name if after.name == before.name else f"{before.name} then, {after.name} now"
+    old, new = (_called(p.name, p.role) for p in (before, after))
+    name = after.name if old == new else f"{old} then, {new} now"
     return PairDifference(
         name,
         after.role,

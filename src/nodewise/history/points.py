@@ -9,7 +9,7 @@ from typing import Any
 
 from nodewise.base.units import format_count
 from nodewise.history.entry import TUNED, Point, point_of
-from nodewise.records.commit import of_checkout
+from nodewise.records.commit import in_commit, of_checkout
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import COMPARE, CompareVerdict
@@ -56,7 +56,7 @@ def comparison_points(stored: Stored[Comparison]) -> list[Point]:
         values = values_of(experiment, row.key, COMPARE)
         line, commit = of_checkout(row.command or row.name)
         if commit and (here is None or not here.hash.startswith(commit)):
-            line = f"{line} (commit {commit})"
+            line = in_commit(line, commit)
         made.append(_point(values, line, verdict, failed=row.failed))
     return [one for one in made if one is not None]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from nodewise.base.frozen import dataclass
 from nodewise.history.database import REBUILD
 from nodewise.history.rows import FIRST_S, LAST_S
 from nodewise.history.store import Series, Store
+from nodewise.records.commit import commit_named
 from nodewise.statistics.changes import RATE, find_changes
 
 #: Series that are shown where no program is named.
@@ -33,7 +35,7 @@ class Word(StrEnum):
 class TrendPoint:
     """One experiment: its number, when it began (ISO 8601, UTC), and what was measured in the metric's unit (`low` to `high` is the 95% interval).
 
-    `commit` is that of the working directory, `changed` whether files differed from it (None: not known).
+    `commit` is that of the working directory, or the beginning of the one that was checked out for it, `changed` whether files differed from it (None: not known).
     """
 
     experiment: int
@@ -165,7 +167,9 @@ def _nothing(store: Store, program: str | None, since: float, machine: str | Non
 def _trend(series: Series, key: tuple[int, str, str], rows: list[tuple[Any, ...]], within: float) -> Trend:
     # all at once: one by one they would be most of what a long trend takes
     times = np.array([row[3] for row in rows]).astype("datetime64[s]")
-    points = tuple(map(_point, rows, np.datetime_as_string(times).tolist()))
+    # what ran in a commit that was checked out for it is of that one, not of the working directory's
+    own_commit = commit_named(series.name)
+    points = tuple(map(_point, rows, np.datetime_as_string(times).tolist(), repeat(own_commit)))
     marks = tuple(_marks(series, points, within))
     own = (series.program, series.name, series.project, series.role, series.metric, series.maximise)
     return Trend(*own, key[1], key[2], points, marks)
@@ -183,8 +187,10 @@ def _marks(series: Series, points: tuple[TrendPoint, ...], within: float) -> lis
     return made
 
 
-def _point(row: tuple[Any, ...], began: str) -> TrendPoint:
+def _point(row: tuple[Any, ...], began: str, own_commit: str) -> TrendPoint:
     _, number, _, _, kind, tool, median, low, high, runs, failed, commit, changed, branch = row
+    if own_commit:
+        commit, changed, branch = own_commit, False, ""
     return TrendPoint(
         number, f"{began}+00:00", kind, tool, median, low, high, runs, failed, commit or None, changed, branch
     )

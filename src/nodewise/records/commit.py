@@ -43,6 +43,17 @@ def of_checkout(command: str) -> tuple[str, str]:
     return (found["shell"] or found["plain"] or "", found["commit"]) if found else (command, "")
 
 
+def in_commit(command: str, commit: str) -> str:
+    """A command as it is called where it ran in another commit than the working directory's."""
+    return f"{command} (commit {commit})"
+
+
+def commit_named(name: str) -> str:
+    """The beginning of the commit that `in_commit` put into a name; empty where there is none."""
+    found = re.search(r" \(commit ([0-9a-f]{12})\)$", name)
+    return found[1] if found else ""
+
+
 def commit_of(folder: Path) -> Commit | None:
     """The commit that is checked out in a folder; None where there is none, or no git."""
     if not _may_be_one(folder):
