@@ -98,6 +98,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("", ("two commands",)),
         ("true", ("two commands",)),
         ("true true --cwd nowhere", ("--cwd", "nowhere")),
+        ("-L k --accept-disturbed 'sleep {k}'", ("-L k has no values", "--accept-disturbed stands in their place")),
         ("true true --input nowhere", ("--input", "nowhere")),
         ("true true --input .", ("--input",)),
         ("true true --export-json no/x.json", ("--export-json", "no such directory")),

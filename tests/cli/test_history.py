@@ -184,8 +184,10 @@ def test_what_is_damaged_is_left_out_and_named(nodewise_here: Command, place: Pa
     assert "left out: deep/bad/question.json is damaged" in done.stdout
     # a copy is the same experiment, wherever it is
     shutil.copytree(tmp_path / "good", tmp_path / "copy")
-    assert nodewise_here("history", "import", "copy").returncode == 0
+    again = nodewise_here("history", "import", "copy")
+    assert again.returncode == 0 and " in the place of the same" in " ".join(again.stdout.split())
     assert len(_kept(place)) == 1
+    assert "in the place of the same" not in done.stdout
 
 
 def test_secrets_are_masked_in_it(nodewise_here: Command, place: Path) -> None:

@@ -39,7 +39,9 @@ def done(nodewise: Nodewise, *words: str) -> str:
 
 def test_an_exporter_has_its_option_its_help_and_its_file(outside: Nodewise, tmp_path: Path) -> None:
     for command in ("compare", "report"):
-        assert "A test for each command, as TAP writes it; - is" in " ".join(done(outside, command, "--help").split())
+        assert "A test for each command, as TAP writes it; - prints it." in " ".join(
+            done(outside, command, "--help").split()
+        )
     kept, written = str(tmp_path / "x"), tmp_path / "speed.tap"
     words = ("compare", "-r", "12", "--accept-disturbed", "--out", kept, "--export-tap", str(written))
     done(outside, *words, "sleep 0.001", "sleep 0.05")

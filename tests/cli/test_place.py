@@ -406,6 +406,20 @@ def test_what_cannot_be_meant_is_refused_with_what_may_be(words, told, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_omp_places_names_is_no_policy_and_is_told_where_it_belongs():
+    done = place("cores", *TWO)
+    assert done.returncode == 2 and "unknown placement: 'cores'; did you mean --places cores?" in done.stderr
+
+
+def test_weights_that_are_the_systems_are_told_with_the_line():
+    done = place("compact", "--threads", "2", "--memory", "weighted-interleave:0=3,1=1", "--machine", "synthetic:node:2 core:4 pu:1")  # fmt: skip
+    assert (
+        "note: weights are the system's, for all programs: root writes 3 for node 0, 1 for node 1 into" in done.stderr
+    )
+    plain = place("compact", "--threads", "2", "--memory", "weighted-interleave:0,1", "--machine", "synthetic:node:2 core:4 pu:1")  # fmt: skip
+    assert "weights" not in plain.stderr
+
+
 def test_a_kind_of_object_that_is_misspelled_is_asked_about():
     done = place("--hwloc", "pakage:0", *TWO)
     assert done.returncode == 2 and "did you mean package?" in done.stderr

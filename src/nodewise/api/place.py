@@ -76,14 +76,15 @@ class Placed:
 BINDINGS = ("spread", "close")
 #: All that a placement can be asked for by one word.
 NAMED = (*POLICIES, *BINDINGS)
+#: What OMP_PLACES may name.
+_PLACES = ("threads", "cores", "ll_caches", "numa_domains", "sockets")
 
 
 def check_policy(policy: str) -> None:
     """Raises InputError for a word that is no policy."""
     if policy not in NAMED:
-        raise InputError(
-            f"unknown placement: {policy!r}{meant(policy, NAMED)}", f"the placements are {', '.join(NAMED)}"
-        )
+        near = f"; did you mean --places {policy}?" if policy in _PLACES else meant(policy, NAMED)
+        raise InputError(f"unknown placement: {policy!r}{near}", f"the placements are {', '.join(NAMED)}")
     if policy in BINDINGS:
         raise InputError(f"the policy {policy} and a text both say where threads go", "give one of them")
 
@@ -154,6 +155,11 @@ def prepare_place(
             ]
     resolved = replace(resolved, notes=(*notes, *resolved.notes))
     policy = _policy(machine, memory, resolved)
+    if policy is not None and policy.weights and not machine.live:
+        weights = ", ".join(f"{weight} for node {node}" for node, weight in policy.weights)
+        there = "/sys/kernel/mm/mempolicy/weighted_interleave"
+        note = f"weights are the system's, for all programs: root writes {weights} into {there}/nodeN there"
+        resolved = replace(resolved, notes=(*resolved.notes, note))
     inherited = os.environ if machine.live else None
     traps = () if untouched else tuple(find_traps(machine, resolved.placement, request, inherited))
     # `os` alone asks for nothing

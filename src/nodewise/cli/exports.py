@@ -53,7 +53,7 @@ def _export_options(kind: str | None) -> list[click.Option]:
             [f"--export-{exporter.name}", export_parameter(exporter.name)],
             type=TARGET,
             metavar="FILE",
-            help=f"{exporter.help.rstrip('.')}; - is standard output.",
+            help=f"{exporter.help.rstrip('.')}; - prints it.",
             group=OUTPUT,
         )
         for exporter in (suite_exporters() if kind == SUITE else exporters(kind)).values()

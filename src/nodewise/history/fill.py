@@ -24,7 +24,8 @@ OWN = "nodewise"
 
 @dataclass(frozen=True)
 class Filled:
-    """What was put into the history at `place`: how many experiments, and what was left out, each with the reason.
+    """What was put into the history at `place`: how many experiments, `replaced` of them in the place of the same, and what was left out,
+    each with the reason.
 
     Of one that was made anew `gone` experiments are no more in it, as their folders were not found, and `kept_as` is the
     file that it was before (None: there was none, or it is a server's).
@@ -35,6 +36,7 @@ class Filled:
     left_out: tuple[str, ...] = ()
     gone: int = 0
     kept_as: Path | None = None
+    replaced: int = 0
 
 
 def remember(read: Stored[Any]) -> None:
@@ -49,8 +51,15 @@ def remember(read: Stored[Any]) -> None:
 def fill(place: str, entries: Iterable[Entry], left_out: Sequence[str] = ()) -> Filled:
     """Add entries; `left_out` may grow while they are read. Raises what `Store` and its `add` do."""
     with Store(place) as store:
-        count = store.add(entries)
-        return Filled(store.name, count, tuple(left_out))
+        known, seen = store.keys().keys(), set()
+
+        def noted() -> Iterator[Entry]:
+            for one in entries:
+                seen.add(one.key)
+                yield one
+
+        count = store.add(noted())
+        return Filled(store.name, count, tuple(left_out), replaced=len(known & seen))
 
 
 def rebuild(place: str, roots: Iterable[Path]) -> Filled:

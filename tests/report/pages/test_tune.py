@@ -206,16 +206,22 @@ def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
     )
 
 
-def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_decide(tmp_path: Path) -> None:
+def test_a_page_of_what_is_not_decided_shows_how_the_next_one_looked_and_what_would_decide(tmp_path: Path) -> None:
     experiment = read_experiment(_experiment(tmp_path / "x", "many cores"))
     verdict = judge_tune(experiment)
     undecided = dataclasses.replace(
         verdict, verdict=Word.UNDECIDED, best=verdict.baseline, more_runs=36, stopped="budget"
     )
     shown = tune_page(stored(experiment, undecided))
-    assert f"looked best, which is undecided: {label(experiment.settings[verdict.candidate].values)}" in shown
+    name = label(experiment.settings[verdict.candidate].values)
+    # as the terminal says it
+    assert f"next: {name}, which looked " in shown and "as fast in these runs, and is not shown to be" in shown
+    assert verdict.comparison is not None
+    pair = dataclasses.replace(verdict.comparison, ratio=0.7)
+    worse = tune_page(stored(experiment, dataclasses.replace(undecided, comparison=pair)))
+    assert f"next: {name}, which looked no better in these runs" in worse
     assert "About 36 more runs would probably decide it" in shown and f"nodewise tune --resume {tmp_path}/x" in shown
-    assert "looked best" not in tune_page(stored(experiment, verdict))
+    assert "next: " not in tune_page(stored(experiment, verdict))
 
 
 def test_the_looks_named_are_those_at_the_setting_that_was_confirmed(tmp_path: Path) -> None:

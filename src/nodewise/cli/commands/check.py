@@ -36,7 +36,7 @@ _PATIENCE_S = 0.3
     cls=Command,
     examples={
         "nodewise check snapshots/": "which of these nodes differ from their peers",
-        "nodewise check --hosts 'n[1-4]' --site site.toml --junit check.xml": "ask nodes now, hold them against the site's file, and keep the findings for CI",
+        "nodewise check --hosts 'n[1-4]' --site site.toml --junit check.xml": "ask nodes now, by the site's file, and keep the findings for CI",
     },
 )
 @click.argument("snapshots", nargs=-1, type=TARGET, metavar="[SNAPSHOT|DIR|-]...")

@@ -336,6 +336,9 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         raise InputError("--build would do nothing", "it is for the commits of --git")
     else:
         _check_quoted(commands, run.options.cwd is not None)
+    for name, values in given["parameter_list"]:
+        if values.startswith("--"):
+            raise InputError(f"-L {name} has no values: {values} stands in their place", f"write -L {name} 1,2,4")
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
     for text in commands:
         if literal := unfilled(text.split(), parse_parameters(parameters), "-P {}=1,2,4 would"):

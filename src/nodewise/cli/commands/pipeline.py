@@ -85,7 +85,7 @@ def command(
     It shows what each device does, how full channels are, and where it backs up. The first Ctrl-C lets sources end and what is on the way
     arrive; the second ends it at once. It needs the package nodewise-transport.
 
-    Exit codes: 0 well, also after Ctrl-C where all arrived; 1 a device failed; 2 bad input; 130 ended at once.
+    Exit codes: 0 all went well, also after Ctrl-C where all arrived; 1 a device failed; 2 bad input; 130 ended at once.
     """
     from nodewise.api.pipeline import carry_out, launcher_words, masks_of, prepare_pipeline
     from nodewise.cli.masked_terminal import hide

@@ -53,7 +53,7 @@ class _Report(Exporting):
     "--csv",
     "csv_file",
     type=PATH,
-    help="Write every sample, or of a study every contender, as a row of CSV; - is standard output.",
+    help="Write every sample, or of a study every contender, as a row of CSV; - prints it.",
     group=OUTPUT,
 )
 @option(

@@ -33,7 +33,7 @@ _ANEW = ("as_json", "budget")
     cls=Command,
     examples={
         "nodewise run -- ./solver input.dat": "ten runs of a program, with time, memory and what disturbed them",
-        "nodewise run --runs 30 --metric 'gflops=GFLOP/s: (\\S+)' --maximize gflops -- ./bench": "the rate that a program prints, instead of its time",
+        "nodewise run --metric 'gflops=GFLOP/s: (\\S+)' --maximize gflops -- ./bench": "the rate that a program prints, instead of its time",
     },
     context_settings={"allow_interspersed_args": False},
 )

@@ -40,7 +40,7 @@ class _Suite(Exporting):
     cls=_Suite,
     examples={
         "nodewise suite run --tag quick": "measure the project's commands that have a tag",
-        "nodewise suite run --baseline last --fail-if-slower 5% --export-junit suite.xml": "a regression of more than 5% fails the build",
+        "nodewise suite run --baseline runs/41 --fail-if-slower 5% --export-junit x.xml": "a regression of more than 5% fails the build",
     },
 )
 @option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]", group="Suite")
@@ -144,7 +144,7 @@ def command(
       parameters = {n = [100, 1000]}
       tags = ["quick"]
 
-    Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
+    Exit codes: 0 all went well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
     """
     from nodewise.api.suite import check_compared
     from nodewise.api.suite_check import check_cases

@@ -183,7 +183,6 @@ def command(
     COMMAND is a program with its arguments, and NAME=VALUE before it as a shell has them, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
 
-    \b
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
     from shutil import which

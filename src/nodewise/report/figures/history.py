@@ -44,7 +44,10 @@ def trend_figure(trend: Trend) -> Any:
         title=f"{metric_title(trend.metric)} ({unit})",
         scale=scale_around(min(*ends, low), max(*ends, high)),
     )
-    x = alt.X("at:T", title=None, axis=alt.Axis(grid=False, labelOverlap=True, **_ticks(points)))
+    # the first and the last point lie within the frame
+    x = alt.X(
+        "at:T", title=None, scale=alt.Scale(padding=8), axis=alt.Axis(grid=False, labelOverlap=True, **_ticks(points))
+    )
     tips = ["experiment:Q", "day:N", "commit:N", alt.Tooltip("value:Q", format=".5g"), "runs:Q", "kind:N"]
     layers = [
         chart.mark_rule(strokeWidth=1.5, opacity=0.35, color=ACCENT, clip=True).encode(

@@ -14,6 +14,7 @@ from nodewise.report.pages.conditions import sampled_page, thinning
 from nodewise.report.tables import label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.scale import point_rows
+from nodewise.report.text.tune import looked
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.never_ended import cut_counts
@@ -39,6 +40,7 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
         "looked_best": verdict.candidate
         if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE
         else None,
+        "looked": looked(verdict),
         "more": going_on(verdict, last_budget(experiment.question)),
         "best_label": label(verdict.best.values) if verdict.best.key == BASELINE else labels[verdict.best.key],
         "rows": _rows(experiment, verdict),

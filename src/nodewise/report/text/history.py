@@ -140,7 +140,12 @@ def _side(side: Side) -> str:
 
 def filled_text(filled: Filled, width: int = 80) -> str:
     """What was put in, and what was not."""
-    lines = _wrapped(f"{filled.experiments} experiment{'s' * (filled.experiments != 1)} put into {filled.place}", width)
+    again = f", {filled.replaced} of them in the place of the same" if filled.replaced else ""
+    if filled.replaced == filled.experiments == 1:
+        again = ", in the place of the same"
+    lines = _wrapped(
+        f"{filled.experiments} experiment{'s' * (filled.experiments != 1)} put into {filled.place}{again}", width
+    )
     lines += [line for why in filled.left_out[:_MOST_NAMED] for line in _wrapped(f"left out: {why}", width, 2)]
     if (more := len(filled.left_out) - _MOST_NAMED) > 0:
         lines.append(f"left out: {more} more")

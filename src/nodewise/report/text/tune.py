@@ -18,6 +18,21 @@ from nodewise.verdicts.tune import TuneVerdict
 _MUCH = 1.1
 
 
+def looked(verdict: TuneVerdict) -> str:
+    """How the candidate, which is not the answer, looked against the baseline, as the end of a sentence."""
+    base, found = verdict.summary(verdict.baseline.key).median, verdict.summary(verdict.candidate).median
+    if verdict.verdict is Word.SLOWER:
+        return "is slower"
+    if verdict.verdict is Word.UNDECIDED and found is not None and base is not None:
+        plain = found / base if verdict.maximise else base / found
+        gain = pair.ratio if (pair := verdict.comparison) is not None and pair.pairs else plain
+        if gain < 1:
+            return "looked no better in these runs"
+        if gain > _MUCH:
+            return f"looked {format_factor(gain)} as fast in these runs, and is not shown to be"
+    return "may be no better"
+
+
 def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
     """The closing lines, which are what one came for."""
     del width
@@ -35,16 +50,8 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
         none = "no setting was shown to be faster" if verdict.comparison is not None else verdict.reason
         lines.append(f"best      as it is: {none}")
         if verdict.candidate != verdict.baseline.key:
-            found = verdict.summary(verdict.candidate).median
-            centre = shown(found)
-            how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
-            if verdict.verdict is Word.UNDECIDED and found is not None and base.median is not None:
-                plain = found / base.median if verdict.maximise else base.median / found
-                gain = pair.ratio if (pair := verdict.comparison) is not None and pair.pairs else plain
-                how = "looked no better in these runs" if gain < 1 else how
-                if gain > _MUCH:
-                    how = f"looked {format_factor(gain)} as fast in these runs, and is not shown to be"
-            lines.append(f"next      {verdict.candidate}: {centre}, which {how}")
+            centre = shown(verdict.summary(verdict.candidate).median)
+            lines.append(f"next      {verdict.candidate}: {centre}, which {looked(verdict)}")
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
     spent = f"{interval}{format_count(verdict.runs, 'run')}, {format_seconds(verdict.seconds_spent)}"
