@@ -60,6 +60,17 @@ def test_pages_are_read_without_a_warning(name: str) -> None:
         ("nodewise tu", ["plain,tune"]),
         ("nodewise tune --bud", ["plain,--budget"]),
         ("nodewise run --launcher mp", ["plain,mpich"]),
+        ("nodewise place sc", ["plain,scatter"]),
+        ("nodewise place compact sc", []),
+        ("nodewise place --to om", ["plain,omp"]),
+        ("nodewise place --huge-pages t", ["plain,transparent"]),
+        ("nodewise place --via m", ["plain,mask"]),
+        ("nodewise tune --axes thr", ["plain,threads"]),
+        ("nodewise tune --axes threads,pl", ["plain,threads,placement"]),
+        ("nodewise tune --axes threads,thr", []),
+        ("nodewise script --for sl", ["plain,slurm"]),
+        ("nodewise study flo", ["plain,flops"]),
+        ("nodewise history d", ["plain,diff"]),
     ],
 )
 def test_a_shell_is_told_what_may_follow(words: str, expected: list[str]) -> None:

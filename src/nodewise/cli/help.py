@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from nodewise.base.units import MOST_WHOLE
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 #: Groups of options that many commands have. Those of one command alone come before them.
 MEASUREMENT = "Measurement"
@@ -35,6 +38,16 @@ class GroupedOption(click.Option):
     def __init__(self, *args: Any, group: str = OTHER, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.group = group
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may follow what is typed: by its own rule, or the values that its metavar names."""
+        if found := super().shell_complete(ctx, incomplete):
+            return found
+        from click.shell_completion import CompletionItem
+
+        from nodewise.cli.completion import between_strokes
+
+        return [CompletionItem(value) for value in between_strokes(self.metavar) if value.startswith(incomplete)]
 
 
 def option(*spelled: str, group: str, **attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

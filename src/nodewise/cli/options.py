@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.completion import completer, launchers
 from nodewise.cli.help import MEASUREMENT, METRICS, PROGRAM, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
@@ -230,13 +231,6 @@ def _judging() -> list[Decorator]:
     ]
 
 
-def _launchers(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:
-    """The launchers whose names begin so, for a shell that completes words."""
-    from nodewise.runner.family import families
-
-    return [name for name in families() if name.startswith(begun)]
-
-
 def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options that start ranks; `does` says what --launcher does there."""
 
@@ -247,7 +241,7 @@ def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
                 option(
                     "--launcher",
                     metavar="NAME",
-                    shell_complete=_launchers,
+                    shell_complete=completer(launchers),
                     help=f"{does} Such as openmpi, mpich or srun; a wrong name lists them all.",
                     group=PROGRAM,
                 ),

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.completion import completer
 from nodewise.cli.help import OUTPUT, Command, option
 from nodewise.cli.kinds import PATH, PLACE, json_option, refuse_ignored, within_option
 
@@ -58,7 +59,12 @@ _DIFF, _IMPORT = "diff", "import"
     group="History",
 )
 @json_option("what is found")
-@click.argument("words", nargs=-1, metavar="[PROGRAM | diff A B | import FILE... | --rebuild DIR...]")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[PROGRAM | diff A B | import FILE... | --rebuild DIR...]",
+    shell_complete=completer(lambda: ("diff", "import"), first=True),
+)
 @click.pass_context
 def command(
     context: click.Context,

@@ -18,6 +18,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
 from nodewise.base.words import split_words
 from nodewise.cli.columns import terminal_columns
+from nodewise.cli.completion import completer, dialects, huge_pages, policies
 from nodewise.cli.help import OUTPUT, Command, GroupedOption, option
 from nodewise.cli.kinds import (
     PATH,
@@ -72,7 +73,11 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
             group="Dialects",
         ),
         GroupedOption(
-            ["--to", "dialect"], metavar="DIALECT", help=f"Write it in a dialect: {names}.", group="Dialects"
+            ["--to", "dialect"],
+            metavar="DIALECT",
+            help=f"Write it in a dialect: {names}.",
+            group="Dialects",
+            shell_complete=completer(dialects),
         ),
     ]
     taken = {word for option in (*own, *fixed) for word in (*option.opts, option.name)} | {"--help"}
@@ -129,7 +134,12 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 )
 @option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.", group="Memory")  # fmt: skip
 @option(
-    "--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.", group="Memory"
+    "--huge-pages",
+    default="default",
+    metavar="KIND",
+    help="default, transparent, reserved or never.",
+    group="Memory",
+    shell_complete=completer(huge_pages),
 )
 @option(
     "--isolation",
@@ -149,7 +159,13 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 )
 @svg_option()
 @option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.", group=OUTPUT)
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
+@click.argument(
+    "words",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    metavar="[POLICY] [-- COMMAND...]",
+    shell_complete=completer(policies, first=True),
+)
 @click.pass_context
 def command(
     context: click.Context,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.cli.completion import completer, forms
 from nodewise.cli.help import Command, option
 from nodewise.cli.kinds import refuse_ignored
 from nodewise.cli.masked_terminal import show_as_it_is
@@ -58,6 +59,7 @@ def _check_meant(words: tuple[str, ...], run: RunChoice) -> None:
     "form",
     required=True,
     metavar="FORM",
+    shell_complete=completer(forms),
     help="sh, slurm, pbs (ranks by mpiexec), pbs-alps (ranks by aprun) or lsf.",
     group="Script",
 )

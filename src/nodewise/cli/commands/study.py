@@ -19,6 +19,7 @@ from nodewise.api.given import check_threads
 from nodewise.base.distributions import how_to_install
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
+from nodewise.cli.completion import completer, studies
 from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.kinds import PATH, budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.masked_terminal import redrawn
@@ -102,7 +103,9 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @wait_option
 @trust_option
 @json_option("the rows")
-@click.argument("name", required=False, metavar="[NAME|FOLDER|check FOLDER]")
+@click.argument(
+    "name", required=False, metavar="[NAME|FOLDER|check FOLDER]", shell_complete=completer(studies, first=True)
+)
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
 @click.pass_context
 def command(

@@ -12,6 +12,7 @@ import click
 
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
+from nodewise.cli.completion import axes, completer
 from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
 from nodewise.cli.help import JOB, MEASUREMENT, OUTPUT, Command, option
 from nodewise.cli.job_options import array_option, without
@@ -71,6 +72,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @option(
     "--axes",
     metavar="A,B",
+    shell_complete=completer(axes, listed=True),
     help="What may be changed: threads, ranks, placement, near (devices), memory, hugepages, schedule, wait, allocator, flags, knobs (what is "
     "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
     group="Search",
@@ -78,6 +80,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @option(
     "--sweep",
     metavar="A,B",
+    shell_complete=completer(axes, listed=True),
     help="Run every setting of these axes, and of -P and --env-axis, equally often, in place of a search: threads,placement.",
     group="Search",
 )
