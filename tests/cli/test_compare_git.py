@@ -82,6 +82,7 @@ def test_the_shells_syntax_works_there(nodewise: Command, repository: Path) -> N
     [
         (("--git", "old", "none", "./bench"), "there is no commit 'none' in this repository"),
         (("--git", "new", "HEAD", "./bench"), "new and HEAD are the same commit"),
+        (("--git", "HEAD", "HEAD", "./bench"), "HEAD and HEAD are the same commit"),
         (("--git", "old", "new"), "--git compares one COMMAND in two commits"),
         (("--git", "old", "new", "-n", "one", "./bench"), "--git gives two commands their names"),
         (

@@ -15,7 +15,6 @@ from nodewise.placement.resolve import Request
 from nodewise.runner.memory import HugePagePool
 from tests.started import started
 
-HERE = sorted(os.sched_getaffinity(0))
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
 
 
@@ -430,6 +429,11 @@ def test_blanks_between_hosts_are_none_of_their_names():
     assert "--host a:8,b:8 " in done.stdout, done.stderr
 
 
+def test_what_asks_for_huge_pages_is_in_the_json():
+    env = places("compact", "--threads", "2", "--huge-pages", "never", *TWO)["env"]
+    assert env["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=0" and "OMP_PLACES" in env
+
+
 def test_a_note_is_printed_once():
     done = place("--openmpi4", "--map-by core", "--ranks", "2", "--to", "openmpi4", *TWO)
     assert done.returncode == 0 and done.stderr.count("modelled is Open MPI 4.1") == 1
@@ -443,31 +447,6 @@ def test_huge_pages_of_which_none_are_reserved_are_noted(monkeypatch, reserved):
         notes = prepare_place(load_machine(None, None), Request(policy="compact"), threads=1, huge_pages=kind).resolved.notes  # fmt: skip
         said = any("no huge pages are reserved here" in note for note in notes)
         assert said == (kind == "reserved" and not reserved)
-
-
-@pytest.mark.skipif(len(HERE) < 2, reason="of one processor nothing is left out")
-@pytest.mark.parametrize(
-    "words",
-    [["compact"], ["os"], ["--places", "cores"], ["--memory", "local"], ["compact", "--via", "mask"], ["compact", "--via", "openmp"]],
-)  # fmt: skip
-def test_a_program_is_held_to_the_processors_of_allow(words):
-    code = "import os; print(sorted(os.sched_getaffinity(0)))"
-    done = place("--allow", str(HERE[-1]), *words, "--", sys.executable, "-c", code)
-    assert done.stdout == f"[{HERE[-1]}]\n", done.stderr
-
-
-@pytest.mark.skipif(len(HERE) < 2, reason="of one processor nothing is left out")
-def test_the_launch_line_holds_to_the_processors_of_allow_what_has_nothing_else_to_do_it():
-    last = HERE[-1]
-    assert place("--allow", str(last), "os").stdout.splitlines()[-1] == f"launch     taskset -c {last} PROGRAM"
-    done = place("--allow", str(last), "compact", "--threads", "2")
-    assert done.stdout.splitlines()[-1] == f"launch     OMP_NUM_THREADS=2 taskset -c {last} PROGRAM"
-    assert "that this process may use of" in done.stderr and "(by --allow)" in done.stderr
-    assert places("--allow", str(last), "compact")["mask"] == [last]
-    # all that may be used anyway needs nobody to hold it
-    every = ",".join(map(str, HERE))
-    assert "taskset" not in place("--allow", every, "compact").stdout
-    assert places("--allow", every, "os")["mask"] is None
 
 
 def test_likwids_short_option_is_understood():

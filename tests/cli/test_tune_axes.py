@@ -193,6 +193,8 @@ def test_ranks_are_tuned_and_each_sits_in_its_place(nodewise: Command, tmp_path:
         (["--axes", "ranks", "--", "mpirun", "-n", "two", "./app"], ("'two'",)),
         (["--axes", "ranks", "--", "mpirun", "-n", "2"], ("no program",)),
         (["-P", "n", "--", "./app", "{n}"], ("NAME=VALUES",)),
+        (["--env-axis", 'S="static,1"', "--", "./app"], ("quotes hold no values together", "static\\,1")),
+        (["--constraint", "thread < 2", "--", "./app"], ("speaks of thread", "did you mean threads?")),
         (["-P", "n=1,2", "-P", "n=3", "--", "./app", "{n}"], ("given twice",)),
         (["-P", "m=1,2", "--", "./app", "{n}"], ("{m}",)),
         (["-P", "threads=1,2", "--", "./app", "{threads}"], ("threads is an axis",)),

@@ -73,6 +73,8 @@ def test_what_was_tuned_is_compared_with_what_confirms_it() -> None:
     found = _of(tune, confirm)
     assert (found.only_one, found.only_other) == ((), ())
     assert [pair.name for pair in found.pairs] == ["./solver a", "./solver a (tuned) then, ./solver b now"]
+    assert [pair.role for pair in found.pairs] == ["", ""]
+    assert _of(confirm, tune).pairs[-1].name == "./solver b then, ./solver a (tuned) now"
     # without anything tuned they are two programs
     plain = replace(tune, points=(tune.points[0], replace(tuned.points[0], name="./other")))
     assert _of(plain, confirm).only_other == ("./solver b",)

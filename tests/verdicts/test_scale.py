@@ -277,3 +277,19 @@ def test_disturbed_blocks_that_count_are_said(tmp_path: Path) -> None:
         asked = scaled(tmp_path / str(accepting), change=change, accept_disturbed=accepting)
         said = [w for w in judge_scale(asked).warnings if w == "disturbed runs accepted: 3 of 10 blocks"]
         assert len(said) == warned
+
+
+@pytest.mark.parametrize(("weak", "said"), [(False, "2.22× with 2 threads"), (True, "4.44× with 2 threads")])
+def test_medians_that_would_give_another_speedup_are_explained(tmp_path: Path, weak: bool, said: str) -> None:
+    """The machine is twice as slow in every other block, but for the second number in most of these."""
+
+    def change(count: int, block: int) -> Mapping[str, Any]:
+        slow = block % 2 and (count == 1 or block < 3)
+        seconds = (10.0 if count == 1 else 9.0) * (2.0 if slow or (count == 1 and block == 0) else 1.0)
+        return {"seconds": seconds, "wall_s": seconds}
+
+    found = judge_scale(scaled(tmp_path / "x", counts=(1, 2), blocks=9, change=change, weak=weak), "runs")
+    noted = [w for w in found.warnings if w.startswith("the medians alone would give")]
+    assert len(noted) == 1 and said in noted[0]
+    assert found.points[1].speedup == pytest.approx(20 / 9 if weak else 10 / 9)
+    assert not [w for w in judge_scale(scaled(tmp_path / "y"), "runs").warnings if "medians alone" in w]

@@ -48,6 +48,7 @@ class Placed:
         bound = tied or self.machine.held_to is not None
         one = len(placement.by_rank) == 1
         env = openmp_environment(placement.places, placement.levels, *placement.inner) if tied and one else {}
+        env |= huge_page_environment(self.pages[1], {})
         notes = (*self.resolved.notes, *(overlong(env) if self.request.runtime == "intel" else ()))
         return PlaceOutput(
             policy=placement.policy,

@@ -55,7 +55,7 @@ def check_out(names: Sequence[str], build: str | None, cwd: Path) -> list[Checko
         raise InputError(f"{cwd} is in no git repository", "begin in the repository whose commits are to be compared")
     inside = _git(cwd, "rev-parse", "--show-prefix") or ""
     commits = {name: _commit(cwd, name) for name in names}
-    if len({*commits.values()}) < len(commits):
+    if len({*commits.values()}) < len(names):
         raise InputError(f"{' and '.join(names)} are the same commit, {names and commits[names[0]][:12]}")
     place = _cache() / hashlib.sha256(os.fsencode(top)).hexdigest()[:12]
     found = []

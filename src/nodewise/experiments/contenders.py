@@ -64,6 +64,12 @@ def parse_values(text: str) -> tuple[str, ...]:
     if span is None and re.match(r"\s*(-?\d[\d.]*\.\.([^/]|$)|\.\.-?\d)", text):
         raise InputError(f"not a range: {text!r}", "write it such as 1..8, 1..64*2 or 0..1+0.25")
     if span is None:
+        parts = re.split(r"(?<!\\),", text)
+        if len(parts) > 1 and any(p[:1] in ("'", '"') and (len(p) < 2 or p[-1] != p[0]) for p in parts):
+            raise InputError(
+                f"{text!r}: quotes hold no values together",
+                "a comma within a value is written with a backslash: static\\,1",
+            )
         return tuple(part.replace("\\,", ",") for part in re.split(r"(?<!\\),", text))
     try:
         low, high = Decimal(span[1]), Decimal(span[2])

@@ -169,7 +169,7 @@ def _pair(before: Point, after: Point, level: float, within: float, comparable: 
     name = after.name if old == new else f"{old} then, {new} now"
     return PairDifference(
         name,
-        after.role,
+        after.role if old == new else "",
         after.metric,
         before.median,
         after.median,

@@ -10,6 +10,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.meant import meant
 
 #: A longer condition is a slip, and one that is nested deeply has no place on the stack.
 _LONGEST = 2000
@@ -79,7 +80,7 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
         if isinstance(node, ast.Name):
             if node.id not in known:
                 raise InputError(
-                    f"the constraint {text!r} speaks of {node.id}, which is no axis here",
+                    f"the constraint {text!r} speaks of {node.id}, which is no axis here{meant(node.id, known)}",
                     f"the axes are: {', '.join(sorted(known)) or 'none'}",
                 )
             names.add(known[node.id])

@@ -24,7 +24,7 @@ from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
 QUIET = disturbance(())
 #: Medians that give a ratio so many times another one are explained, however wide the interval.
-_FAR = 1.1
+FAR = 1.1
 #: What helps where the machine was busy.
 WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 
@@ -245,7 +245,7 @@ def medians_explained(
         if (plain - 1) * (pair.ratio - 1) >= 0 or max(abs(plain - 1), abs(pair.ratio - 1)) <= pair.within:
             return ""
     elif pair.low / (1 + slack) <= plain <= pair.high * (1 + slack):
-        far = max(plain / pair.ratio, pair.ratio / plain) > _FAR * (1 + slack)
+        far = max(plain / pair.ratio, pair.ratio / plain) > FAR * (1 + slack)
         if not far or pair.verdict not in (Word.FASTER, Word.SLOWER):
             return ""
     return (

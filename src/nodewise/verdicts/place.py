@@ -24,7 +24,7 @@ class PlaceOutput:
     `places` are each thread's processors (None: left to the system), `ranks` how many threads each rank of a node has,
     `size` the ranks of all `nodes`, dealt to these in that `order`; `zones` are the processors of each rank of a node.
     `levels` is how many threads an OpenMP team of each level has, where teams are within teams: `places` are then those of
-    the innermost teams. `mask` is what a program is held to, `env` what binds its threads, `memory` the memory policy; empty or None: nothing.
+    the innermost teams. `mask` is what a program is held to, `env` what binds its threads and asks for huge pages, `memory` the memory policy; empty or None: nothing.
     """
 
     policy: str

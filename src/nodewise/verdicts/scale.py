@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nodewise.base.difference import WITHIN
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.lists import listed
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.answers import code_words, exit_codes_of
 from nodewise.records.experiment import Experiment
@@ -23,6 +25,7 @@ from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LEVEL, Expected
 from nodewise.statistics.sequential import ALPHA, FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import format_factor
+from nodewise.verdicts.pair import FAR
 from nodewise.verdicts.question import stopped_by
 
 SCALE = "scale"
@@ -175,7 +178,12 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
         predictions=predictions,
         deadline=deadline,
         measure=measure,
-        warnings=(*experiment.remarks, *accepted, *([busy] if busy and not no_law.endswith(busy) else [])),
+        warnings=(
+            *experiment.remarks,
+            *accepted,
+            *([busy] if busy and not no_law.endswith(busy) else []),
+            *_unlike_medians(points, base, over, weak),
+        ),
         blocks=made,
         left_out=left_out,
         runs=len(experiment.records),
@@ -245,6 +253,24 @@ def _point(
     return ScalePoint(
         counts[i], *spread, len(times), ideal, speedup, low, high, share(speedup), share(low), share(high), None
     )
+
+
+def _unlike_medians(points: Sequence[ScalePoint], base: int, over: str, weak: bool) -> list[str]:
+    """A note where medians that are shown would give speedups more than a tenth from those shown, or of the other side of 1."""
+    first, found = points[base].seconds, []
+    for point in points:
+        if first is None or point.seconds is None or point.speedup is None:
+            continue
+        plain = (point.ideal if weak else 1.0) * first / point.seconds
+        far = max(plain / point.speedup, point.speedup / plain) > FAR
+        turned = (plain - 1) * (point.speedup - 1) < 0 and max(abs(plain - 1), abs(point.speedup - 1)) > WITHIN
+        if far or turned:
+            found.append(f"{format_factor(plain)} with {one_of(over, point.count)}")
+    if not found:
+        return []
+    return [
+        f"the medians alone would give {listed(found)}; speedups are those of runs of the same block, so that what changed between blocks does not count"
+    ]
 
 
 def _fits(counts: Sequence[int], table: Numbers, weak: bool, over: str, busy: str) -> tuple[Fits | None, str, str]:
