@@ -49,3 +49,15 @@ def test_as_many_runs_as_are_asked_for_bound_them_from_both_sides(
     )
     asked = prepare_confirm(tmp_path / "x", (), tmp_path / "out", **given).question  # type: ignore[arg-type]
     assert (asked.fewest, asked.most) == bounds
+
+
+@pytest.mark.parametrize(("within", "asked"), [(None, 0.05), ("2%", 0.02)])
+def test_what_is_not_asked_for_is_as_it_was_then_and_what_is_goes_before_it(
+    tmp_path: Path, within: str | None, asked: float
+) -> None:
+    more = {"machine": load_machine().to_json(), "command": ["a"], "cwd": str(tmp_path), "within": 0.05}
+    compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(0.5)}, 12, **more, environment={"OMP_NUM_THREADS": "3"})
+    how = {"env": {"OMP_NUM_THREADS": "5"}} if within else {}
+    found = prepare_confirm(tmp_path / "x", (), tmp_path / "out", within=within, how=how)
+    assert found.question.within == asked
+    assert found.question.environment["OMP_NUM_THREADS"] == ("5" if within else "3")

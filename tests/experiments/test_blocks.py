@@ -236,3 +236,21 @@ def test_where_it_is_says_how_many_runs_were_disturbed_and_by_what_most_of_them(
     assert (at.phase, at.runs, at.disturbed, at.by) == ("compare", 4, 3, "other load")
     assert (at.leader, at.speedup, at.racing) == ("a", 1.5, 2)
     assert _blocks(tmp_path / "y", Runs()).progress("compare").by == ""
+
+
+@pytest.mark.parametrize(("limit_s", "blocks_made"), [(10.0, 2), (11.9, 2), (12.1, 3), (None, 4)])
+def test_no_block_begins_that_would_end_after_its_part_of_the_budget(
+    tmp_path: Path, limit_s: float | None, blocks_made: int
+) -> None:
+    now, taken = [0.0], []
+
+    class Steady(Runs):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            now[0] += 2.0
+            return Sample(2.0, 2.0, now[0])
+
+    writer = Writer(tmp_path / "x", compare_question("a", "b"))
+    meter = Meter(Budget(100.0), clock=lambda: now[0])
+    blocks = Blocks(Recorder(writer, Steady(), meter), meter, random.Random(1))
+    ended = blocks.repeat(lambda: _arms("a", "b"), "compare", Stop(1, 4, limit_s=limit_s), taken.append)
+    assert (len(taken), ended) == (blocks_made, "runs" if limit_s is None else "budget")

@@ -153,6 +153,16 @@ def test_of_very_many_settings_those_with_the_most_runs_and_the_fastest_are_kept
     often = (Setting(("app",), values={"a": 9}, name="a=9"), Runs(5.0), [1, 2])
     seen = settings_seen(tuned(tmp_path / "x", [(base, Runs(3.0), [1, 2, 3]), *some, often], axes={"a": [0, 9]}))
     assert [one.values.get("a") for one in seen] == [None, 9, 5, 4]
+    failing = (
+        Setting(("app",), values={"a": 8}, name="a=8"),
+        Runs(1.0, change=lambda _: {"error": "exit code 1"}),
+        [1],
+    )
+    again = settings_seen(
+        tuned(tmp_path / "y", [(base, Runs(3.0), [1, 2, 3]), *some, often, failing], axes={"a": [0, 9]})
+    )
+    # what failed is none of the fastest
+    assert [one.values.get("a") for one in again] == [None, 9, 5, 4]
     assert seen[0].log == 0 and seen[2].log == pytest.approx(math.log(1.5 / 3), abs=0.05)
 
 

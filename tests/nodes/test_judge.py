@@ -21,7 +21,7 @@ from nodewise.nodes.judge import shown_value
 from nodewise.nodes.reading.links import _name_without_address
 from nodewise.nodes.reading.mounts import shown_options, shown_place
 from nodewise.nodes.reading.system import read_options
-from nodewise.nodes.relations import few_a_day, processors, sound_links, subset
+from nodewise.nodes.relations import few_a_day, processors, sound_links, speed_disturbed, subset
 from nodewise.nodes.rule import Rule, joined, own_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
@@ -445,31 +445,6 @@ def test_of_what_is_suppressed_in_part_junit_shows_the_rest(
         assert (suite.attrib["skipped"], suite.attrib["failures"]) == (skipped, "0")
 
 
-@pytest.mark.parametrize(("less", "classes"), [(4, [100]), (5, [95, 5])])
-def test_less_than_a_twentieth_of_the_others_that_has_less_is_a_part_of_their_class(
-    own: dict[str, Rule], sound: list[Node], less: int, classes: list[int]
-) -> None:
-    nodes = [node for node in copied(sound[:1]) for _ in range(100)]
-    nodes = [{**node, "node": f"m{i:03}", "memory": dict(node["memory"])} for i, node in enumerate(nodes)]
-    for node in nodes[:less]:
-        node["memory"]["total"] //= 2
-    fleet = new_fleet(own.values(), Site())
-    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
-    assert [len(group.members) for group in groups_of(fleet, Site())] == classes
-
-
-@pytest.mark.parametrize(("more", "classes"), [(1.02, [10]), (1.04, [5, 5])])
-def test_sizes_of_memory_that_are_near_belong_together(
-    own: dict[str, Rule], sound: list[Node], more: float, classes: list[int]
-) -> None:
-    nodes = [{**sound[0], "node": f"m{i}", "memory": dict(sound[0]["memory"])} for i in range(10)]
-    for node in nodes[:5]:
-        node["memory"]["total"] = int(node["memory"]["total"] * more)
-    fleet = new_fleet(own.values(), Site())
-    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
-    assert [len(group.members) for group in groups_of(fleet, Site())] == classes
-
-
 @pytest.mark.parametrize(
     ("value", "path", "words"),
     [
@@ -487,3 +462,30 @@ def test_sizes_of_memory_that_are_near_belong_together(
 )
 def test_values_in_sentences(value: Any, path: str, words: str) -> None:
     assert shown_value(value, path) == words
+
+
+@pytest.mark.parametrize(("days", "said"), [(6.9, False), (7.1, True), (15.0, True)])
+def test_snapshots_of_more_than_a_week_ago_are_said_to_be(
+    own: dict[str, Rule], sound: list[Node], days: float, said: bool
+) -> None:
+    newest = max(node["taken"] for node in sound) - NOW
+    notes = _judge(sound, own, later=newest + days * 86400).notes
+    assert any("the newest of these snapshots was taken" in note for note in notes) == said
+
+
+@pytest.mark.parametrize(("ahead_s", "found"), [(4.0, False), (6.0, True)])
+def test_a_clock_that_went_back_by_seconds_is_found(
+    own: dict[str, Rule], sound: list[Node], ahead_s: float, found: bool
+) -> None:
+    before = copied(sound)
+    before[3]["taken"] = sound[3]["taken"] + ahead_s
+    plain = {f.finding.name for f in _judge(sound, own, before=copied(sound)).findings}
+    more = {f.finding.name for f in _judge(sound, own, before=before).findings}
+    assert (more != plain) == found
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "said"), [(0, None), (2, None), (3, "copy: 3 of 6 runs"), (6, "copy: 6 of 6 runs")]
+)
+def test_a_speed_is_disturbed_where_half_of_its_runs_were(disturbed: int, said: str | None) -> None:
+    assert speed_disturbed((("copy", (("disturbed", disturbed), ("runs", 6))),)) == said

@@ -50,6 +50,8 @@ def _earlier(*settings: SettingSeen, width: Width = EIGHT, **more: Any) -> Earli
         (16, (8, 16), (24, 24), None),
         (8, (8, 8), (4, 8), 4),
         (5, (8, 16), (8, 16), 5),
+        (7, (8, 8), (2, 2), 2),
+        (5, (8, 8), (4, 4), 2),
     ],
 )
 def test_threads_keep_their_share_of_the_cores_and_of_the_further_threads(

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from nodewise.report.text.where import where_table
+from nodewise.report.text.where import _ran, where_table
 from nodewise.runner.agreement import Agreement
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 
@@ -31,3 +31,11 @@ def test_few_samples_are_no_reason_to_say_that_nothing_was_asked_for(
     process = SeenProcess(7, "app", environment=environment, threads={7: thread})
     seen = Observation(seconds=0.5, samples=samples, processes={7: process})
     assert said in where_table(seen, Agreement({}, []))
+
+
+@pytest.mark.parametrize(
+    ("processors", "said"), [(1, "0"), (4, "0:28% 1:26% 2:24% 3:22%"), (5, "0-4 (most on 0)"), (12, "0-11 (most on 0)")]
+)
+def test_of_up_to_four_processors_each_has_its_share(processors: int, said: str) -> None:
+    ran = Counter({p: 14 - p for p in range(processors)})
+    assert _ran(SeenThread(7, 7, "app", 0.0, 0.5, tuple(range(12)), ran=ran)).startswith(said)
