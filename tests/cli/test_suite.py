@@ -100,6 +100,16 @@ def test_a_later_one_is_compared_with_it(nodewise: Command, project: Path) -> No
     assert (new["built"]["then"], new["built"]["why"]) == (None, "it was not measured then")
 
 
+def test_what_is_not_built_changes_nothing_for_what_others_are_allowed(nodewise: Command, project: Path) -> None:
+    words = ("suite", "run", "--accept-disturbed", "--json")
+    assert nodewise(*words, "--out", "then", "nap s=0.01").returncode == 0
+    (project / "nodewise.toml").write_text(SUITE + "[command.unbuilt]\nrun = 'true'\nbuild = 'exit 3'\n")
+    done = nodewise(*words, "--baseline", "then", "--fail-if-slower", "90%", "nap s=0.01", "unbuilt")
+    found = json.loads(done.stdout)
+    assert [row["name"] for row in found["rows"]] == ["nap s=0.01", "unbuilt"] and found["rows"][1]["error"]
+    assert found["threshold"] == 0.9
+
+
 def test_a_command_that_fails_is_a_row_and_the_others_go_on(nodewise: Command, project: Path) -> None:
     more = "[command.fails]\nrun = 'false'\n[command.unbuilt]\nrun = 'true'\nbuild = 'echo no compiler; exit 3'\n"
     (project / "nodewise.toml").write_text(

@@ -18,7 +18,7 @@ def _meter(seconds: float | None, runs: int | None) -> tuple[Meter, _Clock]:
 
 def test_time_and_runs_each_end_it() -> None:
     meter, clock = _meter(60.0, None)
-    assert meter.affordable(1.0) == 60 and meter.affordable(7.0) == 8 and meter.affordable(1.0, share=0.5) == 30
+    assert meter.affordable(1.0) == 60 and meter.affordable(7.0) == 8
     clock.now += 10
     meter.count()
     assert (meter.seconds, meter.runs) == (10.0, 1) and meter.affordable(1.0) == 50
@@ -27,7 +27,7 @@ def test_time_and_runs_each_end_it() -> None:
     assert meter.affordable(1.0) == 0
     meter, clock = _meter(None, 9)
     meter.count()
-    assert meter.affordable(1e9) == 8 and meter.affordable(1.0, share=0.5) == 3
+    assert meter.affordable(1e9) == 8
     both, _ = _meter(60.0, 9)
     assert both.affordable(1.0) == 9 and both.affordable(30.0) == 2
     assert _meter(None, None)[0].affordable(1.0) == 1_000_000

@@ -32,7 +32,6 @@ def differences(now: Experiment, then: Experiment) -> list[str]:
     return differences_of(machine_of(now), question_of(now).environment, then)
 
 
-@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -73,6 +73,7 @@ def run_suite(
             raise InputError(what, "name the folder that an earlier `suite run` printed")
         built: dict[tuple[str, str], str] = {}
         rows = []
+        limit: float | None = None
         for case in mine:
             note(Note("note", f"{case.name}: {case.command}"))
             before = None if baseline is None else baseline / case.folder
@@ -100,11 +101,12 @@ def run_suite(
                         raise
                     error = problem.what
             rows.append(_row(case, out / case.folder, verdict, gate, error, why))
+            # one that was not measured is held to nothing, and changes nothing for the others
+            limit = gate.threshold if gate is not None and gate.threshold is not None else limit
             each(rows[-1])
             if verdict is not None:
                 unless_interrupted(verdict.stopped, out)
         left_out = tuple(case.name for case in cases if case not in mine)
-        limit = gate.threshold if mine and gate is not None else None
         return SuiteVerdict("suite", str(suite.file), tuple(rows), left_out, limit)
 
 

@@ -54,8 +54,8 @@ def _json(path: Path) -> Any:
         raise InputError(f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
         raise InputError(
-            f"{path} is no result of hyperfine, Google Benchmark, pytest-benchmark, Criterion or asv, or it is damaged: {problem}",
-            "name JSON, as the tool wrote it",
+            f"{path} is no result that can be imported, or it is damaged: {problem}",
+            "name JSON as the tool wrote it, such as hyperfine, Google Benchmark, pytest-benchmark, Criterion or asv",
         ) from problem
 
 

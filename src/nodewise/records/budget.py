@@ -60,11 +60,11 @@ class Meter:
         if self._start is not None:
             self._start += self._clock() - begin
 
-    def affordable(self, cost_s: float, share: float = 1.0) -> int:
-        """How many runs of `cost_s` seconds each the given share of the whole budget still has; at least none."""
+    def affordable(self, cost_s: float) -> int:
+        """How many runs of `cost_s` seconds each the budget still has; at least none."""
         by_time = math.inf
         if self.budget.seconds is not None:
-            by_time = (self.budget.seconds * share - self.seconds) / max(cost_s, 1e-6)
-        by_runs = math.inf if self.budget.runs is None else self.budget.runs * share - self.runs
+            by_time = (self.budget.seconds - self.seconds) / max(cost_s, 1e-6)
+        by_runs = math.inf if self.budget.runs is None else self.budget.runs - self.runs
         left = min(by_time, by_runs)
         return 1_000_000 if math.isinf(left) else max(0, int(left))

@@ -73,7 +73,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--axes",
     metavar="A,B",
     shell_complete=completer(axes, listed=True),
-    help="What may be changed: threads, ranks, placement, near (devices), memory, hugepages, schedule, wait, allocator, flags, knobs (what is "
+    help="What may be changed: threads, ranks, placement, near (devices), memory, hugepages, isolation, schedule, wait, allocator, flags, knobs (what is "
     "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
     group="Search",
 )
