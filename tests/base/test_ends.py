@@ -2,6 +2,7 @@
 """Being asked to end is heard wherever it comes."""
 
 import signal
+import threading
 import time
 import weakref
 
@@ -35,6 +36,34 @@ def test_what_comes_while_an_object_ends_is_heard_a_moment_later(
     finally:
         signal.signal(number, before)
     assert capsys.readouterr().err == ""
+
+
+def test_what_comes_while_it_is_to_be_heard_later_is_heard_after_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the thread that sends the signal again may be there before the main one goes on."""
+    started = []
+
+    class Slow(threading.Timer):
+        def start(self) -> None:
+            super().start()
+            started.append(self)
+            if len(started) < 3:
+                self.join(5)
+                time.sleep(0.01)
+
+    monkeypatch.setattr(ends.threading, "Timer", Slow)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c():
+            thing = type("Thing", (), {})()
+            watched = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGTERM))
+            begin = time.monotonic()
+            del thing
+            assert watched() is None
+            with pytest.raises(KeyboardInterrupt):
+                time.sleep(10)
+            assert time.monotonic() - begin < 5 and len(started) == 3
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_what_is_sent_at_once_is_one_request() -> None:

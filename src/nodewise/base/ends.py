@@ -88,12 +88,17 @@ def ended_like_ctrl_c() -> Iterator[None]:
     global _asked_by  # noqa: PLW0603 - a process has one end
     last = float("-inf")
     _asked_by = None
+    hooked = missed = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         global _asked_by  # noqa: PLW0603
-        nonlocal last
+        nonlocal last, missed
         now = time.monotonic()
         _asked_by = number if _asked_by is None else _asked_by
+        if hooked:
+            # in the hook below it would be dropped once more
+            missed = True
+            return
         if now - last < AT_ONCE_S and not _telling.late:
             return
         last = now
@@ -101,7 +106,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
             raise KeyboardInterrupt
 
     def once_more(unraisable: sys.UnraisableHookArgs) -> None:
-        nonlocal last
+        nonlocal last, hooked, missed
         # it came where Python drops what is raised, as in the end of an object: a moment later it is heard, by a signal again,
         # which what waits in the kernel hears, too
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
@@ -109,9 +114,14 @@ def ended_like_ctrl_c() -> Iterator[None]:
             return
         last = float("-inf")
         number = [*before, signal.SIGINT][0]
-        again = threading.Timer(0.01, signal.pthread_kill, (threading.main_thread().ident, number))
-        again.daemon = True
-        again.start()
+        hooked = missed = True
+        # a busy machine may take longer to start the thread than that one waits
+        while missed:
+            missed = False
+            again = threading.Timer(0.01, signal.pthread_kill, (threading.main_thread().ident, number))
+            again.daemon = True
+            again.start()
+        hooked = False
 
     before = {}
     dropped = sys.unraisablehook
