@@ -199,7 +199,7 @@ def test_a_gate_that_could_not_close_is_refused(nodewise: Command, words: tuple[
 
 
 def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tmp_path: Path) -> None:
-    pair = ("sleep 0.002", "sleep 0.02", "-r", "10")
+    pair = ("sleep 0.002", "sleep 0.02", "-r", "10", "--accept-disturbed")
     assert nodewise("compare", *pair, "--out", "then").returncode == 0
     assert nodewise("compare", *pair, "--fail-if-slower", "5%").returncode == 1
     assert nodewise("compare", *pair, "--fail-if-slower", "5000%").returncode == 0
