@@ -3,7 +3,7 @@
 
 from collections import Counter
 
-from nodewise.runner.agreement import Agreement, Verdict
+from nodewise.runner.agreement import Agreement, ProcessAgreement
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.where import where_output
@@ -20,7 +20,8 @@ def test_all_that_was_seen_is_written() -> None:
     other = SeenProcess(3, "helper", memory_missing="gone")
     seen = Observation({7: first, 3: other}, 3.0, 30, 0.01)
     agreed = Agreement(
-        {7: Verdict(((0,), (1,)), "the plan", {9: "agrees", 8: "NOT where it was asked to be"}, False)}, ["one strays"]
+        {7: ProcessAgreement(((0,), (1,)), "the plan", {9: "agrees", 8: "NOT where it was asked to be"}, False)},
+        ["one strays"],
     )
     thread = {
         "pid": 7,

@@ -9,7 +9,7 @@ from nodewise.base.units import format_seconds, whole_duration
 from nodewise.cli.columns import terminal_columns
 from nodewise.cli.typed import input_left_out
 from nodewise.cli.wrapping import print_wrapped
-from nodewise.experiments.first_run import FEWEST_RUNS, WITH_START
+from nodewise.experiments.first_run import FEWEST_RUNS, budget_for_s
 from nodewise.experiments.tune_question import Question
 from nodewise.records.earlier import led_by
 from nodewise.runner.launch import launch_of
@@ -55,5 +55,5 @@ def too_small(outline: Outline) -> str:
     """What is said where so few runs can end in no verdict; else empty."""
     if outline.runs is None or outline.runs >= FEWEST_RUNS:
         return ""
-    enough = f"--budget {whole_duration(outline.run_s * FEWEST_RUNS * WITH_START)}"
+    enough = f"--budget {whole_duration(budget_for_s(outline.run_s))}"
     return f"too small: a verdict takes {FEWEST_RUNS} runs, which {enough} and --max-runs {FEWEST_RUNS} would allow"

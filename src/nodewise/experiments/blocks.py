@@ -27,7 +27,7 @@ from nodewise.statistics.order import BalancedOrder
 #: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
 _MOST_AGAIN = 1.0
 #: Where no budget holds yet a run may take so long, or so many times the slowest good one, before it is taken to hang.
-_PATIENCE_S, _PATIENCE = 600.0, 10.0
+_PATIENCE, _PATIENCE_S = 10.0, 600.0
 
 
 @dataclass(frozen=True)

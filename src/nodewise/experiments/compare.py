@@ -216,12 +216,12 @@ class Comparer:
                 if any(len(c) < 1 for c in self._costs.values()):
                     # a run may have taken hours, also one that decides nothing yet
                     if not writer.measured:
-                        self._give_up(writer)
+                        writer.give_up()
                     raise
                 stopped = "interrupted"
             except (ProgramError, InputError) as problem:
                 if not all(self._costs.values()):
-                    self._give_up(writer)
+                    writer.give_up()
                 elif not problem.of_caller:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
@@ -234,11 +234,6 @@ class Comparer:
                 return verdict
             then = against_baseline(found, question.baseline, question.any_machine, self._looks)
             return replace(verdict, baseline=then)
-
-    @staticmethod
-    def _give_up(writer: Writer) -> None:
-        if writer.earlier is None:
-            writer.discard()
 
     @contextmanager
     def _cleaned_up(self) -> Iterator[None]:

@@ -16,11 +16,16 @@ from nodewise.tuning.outline import named_values
 #: The fewest runs that can end in a verdict: a first one, a block of the search with one setting, and the confirmation.
 FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
-WITH_START = 1.2
+_WITH_START = 1.2
 #: How long a first run may take whatever the budget is (seconds): from how long it takes follows the budget that would do.
 LEAST_FIRST_S = 1.0
 #: Starting up counts for no more than this share of the budget: one that took long leaves the rest to the program.
 MOST_STARTING = 0.5
+
+
+def budget_for_s(run_s: float, runs: int = FEWEST_RUNS) -> float:
+    """The budget (seconds) that is proposed for so many runs of `run_s` seconds each."""
+    return runs * run_s * _WITH_START
 
 
 def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bool) -> None:
@@ -30,7 +35,7 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
     Raises ProgramError where it does not run, InputError where the budget stopped it.
     """
     if sample.cut_off and stopped_after_s is not None:
-        least = stopped_after_s * FEWEST_RUNS * WITH_START
+        least = budget_for_s(stopped_after_s)
         raise InputError(
             f"the budget is too small: the first run was stopped after {format_seconds(stopped_after_s)}, "
             f"and a verdict needs {FEWEST_RUNS} runs",
@@ -72,7 +77,7 @@ def check_runs(limit: int | None) -> None:
 
 def too_small(run_s: float, spent_s: float) -> InputError:
     """The budget has not the fewest runs of `run_s` seconds, where `spent_s` were gone before the first one."""
-    runs_s = run_s * FEWEST_RUNS * WITH_START
+    runs_s = budget_for_s(run_s)
     enough = min(spent_s + runs_s, runs_s / (1 - MOST_STARTING))
     gone = f", and {format_seconds(spent_s)} were gone before the first of them" if enough > 1.2 * runs_s else ""
     return InputError(

@@ -130,13 +130,13 @@ class Scaler:
                 stopped = self._blocks.repeat(lambda: self._arms(settings), SCALE, stop, self._take)
             except KeyboardInterrupt:
                 if not self._good:
-                    if self._writer.earlier is None and not self._writer.measured:
-                        self._writer.discard()
+                    if not self._writer.measured:
+                        self._writer.give_up()
                     raise
                 stopped = "interrupted"
             except (ProgramError, InputError):
-                if not self._good and self._writer.earlier is None:
-                    self._writer.discard()
+                if not self._good:
+                    self._writer.give_up()
                 raise
             self._writer.end_runs()
             if not self._good:

@@ -254,11 +254,11 @@ class _Run:
                 if not self._made:
                     # a run may have taken minutes, also one of a block that is not whole
                     if not writer.measured:
-                        self._give_up(writer)
+                        writer.give_up()
                     raise
                 stopped = "interrupted"
             except InputError:
-                self._give_up(writer)
+                writer.give_up()
                 raise
             writer.end_runs()
             self._other_load = ran_meanwhile(writer.note_neighbours())
@@ -293,11 +293,6 @@ class _Run:
             question.firm,
             question.processes,
         )
-
-    @staticmethod
-    def _give_up(writer: Writer) -> None:
-        if writer.earlier is None:
-            writer.discard()
 
     @property
     def _needed(self) -> int:

@@ -7,13 +7,11 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds, whole_duration
+from nodewise.experiments.first_run import budget_for_s
 from nodewise.search.grid import GridSearch, grid
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Space
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-
-#: The budget proposed where one is too small, as a multiple of the time of the runs alone.
-_WITH_START = 1.2
 
 
 def sweep_settings(space: Space, run_s: float, affordable: int | None) -> int:
@@ -24,7 +22,7 @@ def sweep_settings(space: Space, run_s: float, affordable: int | None) -> int:
     settings = len(grid(space))
     enough = settings + 2 * FEWEST_BLOCKS + 1
     if affordable is not None and affordable < enough - 1:
-        budget = whole_duration(enough * run_s * _WITH_START)
+        budget = whole_duration(budget_for_s(run_s, enough))
         raise InputError(
             f"the budget is too small: a sweep of {settings} settings and its verdict take {enough} runs of {format_seconds(run_s)}",
             f"give --budget {budget} and --max-runs {enough} or more, or fewer axes or values",

@@ -176,8 +176,8 @@ class Tuner:
         except (ProgramError, InputError, KeyboardInterrupt) as ended:
             # a first run may have taken hours; one that shows that nothing can be asked is worth nothing
             kept = isinstance(ended, KeyboardInterrupt) and self._writer.measured
-            if self._writer.earlier is None and not kept:
-                self._writer.discard()
+            if not kept:
+                self._writer.give_up()
             raise
         self._announce(self._outline())
 

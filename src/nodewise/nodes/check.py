@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from nodewise.base.units import format_span
 from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
@@ -30,10 +29,9 @@ from nodewise.nodes.judge import (
 from nodewise.nodes.node_names import fold
 from nodewise.nodes.rule import Rule
 from nodewise.nodes.site import Site
+from nodewise.nodes.snapshot_findings import snapshot_findings
 from nodewise.quiet.finding import Severity
 
-#: A clock may be ahead of the one that reads its snapshot by this much.
-_AHEAD_S = 5.0
 #: Snapshots that are older than this are said to be.
 _OLD_S = 7 * 86400.0
 _SHOWN_KINDS = 3
@@ -64,7 +62,7 @@ def judge(
 ) -> CheckResult:
     """What is wrong with the nodes of a fleet; `before` holds their last good snapshots."""
     known = _suppressing(site, today)
-    found = [_with_severity(f, site) for f in _about_snapshots(fleet, site, before, now, known)]
+    found = [_with_severity(f, site) for f in snapshot_findings(fleet, site, before, now, known)]
     # what is said of missing agreement is a note of its own, whatever the site thinks of the rule
     rules = {name: replace(r, severity=site.severities.get(name, r.severity)) for name, r in rules.items()}
     groups = groups_of(fleet, site)
@@ -168,99 +166,6 @@ def _suppressing(site: Site, today: datetime.date) -> Known:
         return next((n for n, nodes in by_rule.get(rule, ()) if nodes is None or node in nodes), None)
 
     return known
-
-
-def _parts(rule: str, nodes: Iterable[str], known: Known) -> list[list[str]]:
-    """Nodes apart by what suppresses a finding of them."""
-    found: dict[Any, list[str]] = {}
-    for node in nodes:
-        found.setdefault(known(rule, node), []).append(node)
-    return list(found.values())
-
-
-def _about_snapshots(fleet: Fleet, site: Site, before: Fleet | None, now: float, known: Known) -> Iterator[NodeFinding]:
-    if fleet.unreadable:
-        shown = [f"{u.origin}: {u.problem}" for u in fleet.unreadable]
-        yield about_nodes(
-            "unreadable",
-            Severity.WRONG,
-            [],
-            f"{fleet.unreadable_count} of what was given cannot be read as a snapshot",
-            "The nodes are not judged.",
-            "Take the snapshots again, with this version of nodewise.",
-            shown,
-        )
-    wanted = {*site.expected, *fleet.silent}
-    for missing in _parts("no-answer", sorted(wanted - set(fleet.names)), known):
-        yield about_nodes(
-            "no-answer",
-            Severity.WRONG,
-            missing,
-            f"{len(missing)} of {len(wanted if site.expected else wanted | set(fleet.names))} nodes gave no answer: {{nodes}}",
-            "Nothing is known of them.",
-            "Look whether they are up and nodewise is installed there.",
-            _each_once(fleet.silent, missing),
-        )
-    counts = Counter(fleet.names)
-    for name in sorted(n for n, c in counts.items() if c > 1):
-        where = [o for n, o in zip(fleet.names, fleet.origins, strict=True) if n == name]
-        yield about_nodes(
-            "twice",
-            Severity.WRONG,
-            [name],
-            f"{name} is there {counts[name]} times",
-            "Two nodes of one name, or one that was asked twice: the newest snapshot is used.",
-            "Give each node its own name, or leave old snapshots out.",
-            where,
-        )
-    for test, reasons in sorted(fleet.unmeasured.items()):
-        for missing in _parts("not-measured", sorted(reasons), known):
-            yield about_nodes(
-                "not-measured",
-                Severity.NOISY,
-                missing,
-                f"{test} was not measured on {len(missing)} of {len(counts)} nodes: {{nodes}}",
-                "How fast they are is not known; a slow node may be one of them.",
-                "Measure again where nothing else runs; a node that is never measured in that time is slow.",
-                _each_once(reasons, missing),
-            )
-    if not fleet.taken:
-        return
-    taken = {i: fleet.taken[i] for i in fleet.last_places()}
-    ahead = [i for i, t in taken.items() if t > now + _AHEAD_S]
-    middle = sorted(taken.values())[len(taken) // 2]
-    apart = [i for i, t in taken.items() if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
-    then = {} if before is None else {before.names[i]: before.taken[i] for i in before.last_places()}
-    back = {i: then[fleet.names[i]] for i, t in taken.items() if then.get(fleet.names[i], t) > t + _AHEAD_S}
-    for which, against, words in (
-        (ahead, dict.fromkeys(ahead, now), "are ahead of this one's"),
-        (
-            apart,
-            dict.fromkeys(apart, middle),
-            f"differ from those of the others by more than {format_span(site.collected_within_s)}, or their snapshots are of another time",
-        ),
-        (list(back), back, "are behind those of their last good snapshots"),
-    ):
-        for names in _parts("clock-off", sorted({fleet.names[i] for i in which}), known):
-            those = set(names)
-            worst = max((fleet.taken[i] - against[i] for i in which if fleet.names[i] in those), key=abs)
-            yield about_nodes(
-                "clock-off",
-                Severity.WRONG,
-                names,
-                f"the clocks of {{nodes}} {words}, by up to {format_span(abs(worst))}",
-                "Credentials, files' dates and logs do not fit, or an old snapshot is judged.",
-                "Start chronyd or ntpd, or take the snapshots again.",
-            )
-
-
-def _each_once(reasons: Mapping[str, str], nodes: Iterable[str]) -> list[str]:
-    """The reasons of nodes, each once with those that it is of."""
-    by_reason: dict[str, list[str]] = {}
-    for node in nodes:
-        if reason := reasons.get(node):
-            by_reason.setdefault(reason, []).append(node)
-    return [f"{fold(which)}: {reason}" for reason, which in by_reason.items()]
 
 
 def _with_severity(found: NodeFinding, site: Site) -> NodeFinding:

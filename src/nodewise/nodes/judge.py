@@ -118,70 +118,93 @@ def _path(rule: Rule, key: str | None) -> str:
 
 def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFinding]:
     """Those that differ from the majority of their group; a note where there is none."""
-    column = fleet.columns[rule.path]
     if len(group.members) < 2:
         return
-    part = PARTS.get(rule.condition.get("part", ""))
-    peers = group.members
-    if "*" in rule.path and not rule.condition.get("present"):
-        # what could not be read is one finding, not one for each name in it
-        lacking = [i for i in peers if column[i] is None]
-        if len(peers) >= FEWEST and 0 < len(lacking) < len(peers):
-            most_have_it = len(peers) - len(lacking) > MAJORITY * len(peers)
-            path = rule.path.partition(".*")[0]
-            rest = f"{len(peers) - len(lacking)} of {len(peers)} nodes"
-            yield made(
-                rule,
-                [fleet.names[i] for i in lacking],
-                f"{path}: null, where {rest} report it",
-                severity=rule.severity if most_have_it else Severity.NOTE,
-                group=group.name,
-                fact=path,
-            )
-            peers = tuple(i for i in peers if column[i] is not None)
+    column, peers = fleet.columns[rule.path], group.members
+    if lacking := _lacking(rule, column, peers):
+        yield _not_read(rule, fleet, group, lacking)
+        peers = tuple(i for i in peers if column[i] is not None)
     for key in _keys(fleet, peers, rule):
-        members: Sequence[int] = peers
-        values = [_at(column, i, key) for i in members]
-        if rule.condition.get("present"):
-            members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
-            values = [v for v in values if v is not MISSING]
-        values = [part(v) for v in values] if part else values
-        if rule.path.startswith("own."):
-            # what a site adds may be of any kind, and true equals one
-            values = [_Flag(str(v).lower()) if isinstance(v, bool) else v for v in values]
-        if share := rule.condition.get("within"):
-            values = _alike(values, share)
-        counts = Counter(values)
-        if len(counts) < 2:
-            continue
-        path = _path(rule, key)
-        # of equal counts the order in which nodes were read says nothing
-        ranked = sorted(counts.items(), key=lambda item: (-item[1], shown_value(item[0], path)))
-        common, count = ranked[0]
-        if len(members) < FEWEST or count <= MAJORITY * len(members):
-            shares = ", ".join(f"{n} × {shown_value(v, path)}" for v, n in ranked[:_SHOWN])
-            yield made(
-                rule,
-                [fleet.names[i] for i in members],
-                f"{path}: no majority among {len(members)} nodes: {shares}" + (" …" if len(counts) > _SHOWN else ""),
-                severity=Severity.NOTE,
-                group=group.name,
-                fact=path,
-            )
-            continue
-        wanted = "do not have it" if common is MISSING else f"have {shown_value(common, path)}"
-        apart: dict[Value, list[int]] = {}
-        for i, value in zip(members, values, strict=True):
-            if value != common:
-                apart.setdefault(value, []).append(i)
-        for value, which in apart.items():
-            yield made(
-                rule,
-                [fleet.names[i] for i in which],
-                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes {wanted}",
-                group=group.name,
-                fact=path,
-            )
+        members, values = _compared(rule, column, peers, key)
+        yield from _off_majority(rule, fleet, group, _path(rule, key), members, values)
+
+
+def _lacking(rule: Rule, column: Sequence[Value], peers: Sequence[int]) -> list[int]:
+    """Those of enough nodes of which others report what a rule with a star reads, and they do not."""
+    if "*" not in rule.path or rule.condition.get("present") or len(peers) < FEWEST:
+        return []
+    lacking = [i for i in peers if column[i] is None]
+    return lacking if len(lacking) < len(peers) else []
+
+
+def _not_read(rule: Rule, fleet: Fleet, group: Group, lacking: Sequence[int]) -> NodeFinding:
+    """What could not be read is one finding, not one for each name in it."""
+    everyone = len(group.members)
+    having = everyone - len(lacking)
+    path = rule.path.partition(".*")[0]
+    return made(
+        rule,
+        [fleet.names[i] for i in lacking],
+        f"{path}: null, where {having} of {everyone} nodes report it",
+        severity=rule.severity if having > MAJORITY * everyone else Severity.NOTE,
+        group=group.name,
+        fact=path,
+    )
+
+
+def _compared(
+    rule: Rule, column: Sequence[Value], peers: Sequence[int], key: str | None
+) -> tuple[Sequence[int], list[Value]]:
+    """Which of the nodes are compared, and each one's value as it is compared."""
+    members: Sequence[int] = peers
+    values = [_at(column, i, key) for i in members]
+    if rule.condition.get("present"):
+        members = [i for i, v in zip(members, values, strict=True) if v is not MISSING]
+        values = [v for v in values if v is not MISSING]
+    if part := PARTS.get(rule.condition.get("part", "")):
+        values = [part(v) for v in values]
+    if rule.path.startswith("own."):
+        # what a site adds may be of any kind, and true equals one
+        values = [_Flag(str(v).lower()) if isinstance(v, bool) else v for v in values]
+    if share := rule.condition.get("within"):
+        values = _alike(values, share)
+    return members, values
+
+
+def _off_majority(
+    rule: Rule, fleet: Fleet, group: Group, path: str, members: Sequence[int], values: Sequence[Value]
+) -> Iterator[NodeFinding]:
+    """Those with another value than the majority, a finding for each value; where there is no majority a note says so."""
+    counts = Counter(values)
+    if len(counts) < 2:
+        return
+    # of equal counts the order in which nodes were read says nothing
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], shown_value(item[0], path)))
+    common, count = ranked[0]
+    if len(members) < FEWEST or count <= MAJORITY * len(members):
+        shares = ", ".join(f"{n} × {shown_value(v, path)}" for v, n in ranked[:_SHOWN])
+        yield made(
+            rule,
+            [fleet.names[i] for i in members],
+            f"{path}: no majority among {len(members)} nodes: {shares}" + (" …" if len(counts) > _SHOWN else ""),
+            severity=Severity.NOTE,
+            group=group.name,
+            fact=path,
+        )
+        return
+    wanted = "do not have it" if common is MISSING else f"have {shown_value(common, path)}"
+    apart: dict[Value, list[int]] = {}
+    for i, value in zip(members, values, strict=True):
+        if value != common:
+            apart.setdefault(value, []).append(i)
+    for value, which in apart.items():
+        yield made(
+            rule,
+            [fleet.names[i] for i in which],
+            f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes {wanted}",
+            group=group.name,
+            fact=path,
+        )
 
 
 def _alike(values: Sequence[Value], share: float) -> list[Value]:

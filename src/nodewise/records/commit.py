@@ -36,6 +36,11 @@ class Commit:
     repository: str
 
 
+def short_hash(commit: str) -> str:
+    """As much of a commit's hash as is shown."""
+    return commit[:8]
+
+
 def of_checkout(command: str) -> tuple[str, str]:
     """A command without the folder of `compare --git` that it runs in, and the beginning of that one's commit; of any other the command and
     nothing."""

@@ -398,6 +398,11 @@ class Writer:
                 shutil.rmtree(self.path / name, ignore_errors=True)
             self._take_back_folders()
 
+    def give_up(self) -> None:
+        """Discard what was made, but an experiment that was there before stays."""
+        if self.earlier is None:
+            self.discard()
+
     def _take_back_folders(self) -> None:
         with contextlib.suppress(OSError):
             for folder in self._made:

@@ -19,20 +19,24 @@ Places = Sequence[tuple[int, ...]]
 
 
 @dataclass
-class Verdict:
-    """Of one process: `asked` are the places, None where nothing is known of them; a word for each thread, by tid."""
+class ProcessAgreement:
+    """Of one process: `asked` are the places, None where nothing is known of them; a word for each thread, by tid.
+
+    `misplaced` says whether a thread is bound to other processors than its place's, also one that did not run.
+    """
 
     asked: tuple[tuple[int, ...], ...] | None
     asked_by: str = ""
     words: dict[int, str] = field(default_factory=dict)
     agrees: bool | None = None
+    misplaced: bool = False
 
 
 @dataclass
 class Agreement:
     """Verdicts by process, and what is worth knowing of all together."""
 
-    verdicts: dict[int, Verdict]
+    verdicts: dict[int, ProcessAgreement]
     findings: list[str]
 
     @property
@@ -44,12 +48,12 @@ class Agreement:
 
 def agreement(machine: Machine, seen: Observation, expected: Sequence[Places] | None = None) -> Agreement:
     """Compare with `expected` (the places of each local rank's threads), or with what each process's variables ask for."""
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, ProcessAgreement] = {}
     workers = [p for p in seen.working if expected is None or _is_worker(p, seen, expected)]
     for number, process in enumerate(workers):
         if expected is not None:
             places = expected[(process.rank if process.rank is not None else number) % len(expected)]
-            verdict = Verdict(tuple(places), "the plan")
+            verdict = ProcessAgreement(tuple(places), "the plan")
         else:
             verdict = _from_environment(machine, process)
         _judge(machine, process, verdict)
@@ -69,25 +73,28 @@ def _heavier(one: SeenProcess, other: SeenProcess) -> bool:
     return sum(t.cpu_s for t in one.threads.values()) > sum(t.cpu_s for t in other.threads.values())
 
 
-def _from_environment(machine: Machine, process: SeenProcess) -> Verdict:
+def _from_environment(machine: Machine, process: SeenProcess) -> ProcessAgreement:
     heeded = heeded_environment(process.environment, process.runtime)
     if not heeded:
-        return Verdict(None)
+        return ProcessAgreement(None)
     try:
         request = environment_request(heeded, process.runtime)
         placed = resolve(machine, Job(len(process.threads)), request).placement
     except InputError as problem:
-        return Verdict(None, f"cannot be read: {problem.what}")
-    return Verdict(placed.places, " ".join(f"{k}={v}" for k, v in heeded.items()))
+        return ProcessAgreement(None, f"cannot be read: {problem.what}")
+    return ProcessAgreement(placed.places, " ".join(f"{k}={v}" for k, v in heeded.items()))
 
 
-def _judge(machine: Machine, process: SeenProcess, verdict: Verdict) -> None:
+def _judge(machine: Machine, process: SeenProcess, verdict: ProcessAgreement) -> None:
     everything = tuple(sorted(machine.allowed))
     right = True
     for number, thread in enumerate(process.in_order):
         place = None if verdict.asked is None or number >= len(verdict.asked) else tuple(sorted(verdict.asked[number]))
         verdict.words[thread.tid] = _word(thread, place, everything)
-        if place is not None and thread.ran:
+        if place is None:
+            continue
+        verdict.misplaced |= not thread.strayed and thread.allowed != place
+        if thread.ran:
             right &= thread.allowed == place and not thread.strayed
     if verdict.asked is not None:
         verdict.agrees = right
@@ -105,7 +112,7 @@ def _word(thread: SeenThread, place: tuple[int, ...] | None, everything: tuple[i
     return f"asked was {format_processors(place)}"
 
 
-def _findings(machine: Machine, processes: Sequence[SeenProcess], verdicts: dict[int, Verdict]) -> list[str]:
+def _findings(machine: Machine, processes: Sequence[SeenProcess], verdicts: dict[int, ProcessAgreement]) -> list[str]:
     found = []
     crowd = _crowded(machine, processes)
     if crowd:
@@ -130,11 +137,11 @@ def _findings(machine: Machine, processes: Sequence[SeenProcess], verdicts: dict
     return found
 
 
-def _narrowed(process: SeenProcess, verdict: Verdict) -> list[str]:
+def _narrowed(process: SeenProcess, verdict: ProcessAgreement) -> list[str]:
     """A process that may not use what its places name: another layer came over them."""
     may = {q for t in process.threads.values() for q in t.allowed}
     asked = {q for place in verdict.asked or () for q in place}
-    if not asked or not may or asked <= may or not any("asked was" in w for w in verdict.words.values()):
+    if not asked or not may or asked <= may or not verdict.misplaced:
         return []
     return [
         f"process {process.pid} may use only {format_processors(may)}, and its places ask for {format_processors(asked)}: "

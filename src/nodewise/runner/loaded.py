@@ -24,7 +24,7 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.proc_files import children_of, executable_of
 from nodewise.runner.profile import Profile, Profiler
-from nodewise.runner.program import find_on_path, inspect_program
+from nodewise.runner.program import RUNTIMES, find_on_path, inspect_program
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -41,7 +41,6 @@ _MOST_WORDS, _LONGEST_WORD = 500, 200
 _VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|[-_]r?(\d+(?:\.\d+)+)(?:[-.]|\.so|$)")
 #: What a program and its libraries take from an OpenMP runtime shows which of the runtime's settings can matter.
 _OPENMP_IMPORT = re.compile(r"(GOMP_|__kmpc_|omp_)\w+")
-_OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 
 
 def version_of(name: str) -> str:
@@ -151,7 +150,7 @@ def openmp_imports(paths: Iterable[str]) -> tuple[str, ...]:
             file = opened.enter_context(Path(path).open("rb"))
             # only the pages that hold its tables are read
             elf = Elf(opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-            if any(name.startswith(_OPENMP_RUNTIMES) for name in elf.needed):
+            if any(name.startswith(RUNTIMES) for name in elf.needed):
                 found.update(name for name in elf.imports() if _OPENMP_IMPORT.fullmatch(name))
     return tuple(sorted(found))
 

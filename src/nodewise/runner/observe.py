@@ -24,6 +24,7 @@ from nodewise.runner.proc_files import (
     read_status,
     threads_of,
 )
+from nodewise.runner.program import RUNTIMES
 
 #: Sampling takes at most this share of one processor, and looking at maps as much again: intervals grow as they must.
 MOST_COST = 0.01
@@ -37,7 +38,6 @@ _EXEC_S, _EXEC_OF = 0.02, 4
 _HASTY_LOOKS = 4
 #: How often what a thread may use is looked at again: it rarely changes.
 _LOOK_AGAIN_S = 0.1
-_RUNTIMES = ("libgomp", "libiomp5", "libomp")
 _KEPT_VARIABLES = ("OMP_", "KMP_", "GOMP_", "NODEWISE_PIN")
 
 
@@ -273,7 +273,7 @@ class Observer:
                     k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES) or k in kept
                 }
             maps = (folder / "maps").read_text(errors="replace")
-            process.runtime = next((name for name in _RUNTIMES if name in maps), process.runtime)
+            process.runtime = next((name for name in RUNTIMES if name in maps), process.runtime)
         try:
             mappings = read_numa_maps((folder / "numa_maps").read_text(errors="replace"))
             # a process that is ending has none left

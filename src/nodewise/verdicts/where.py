@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nodewise.base.frozen import dataclass
-from nodewise.runner.agreement import Agreement, Verdict
+from nodewise.runner.agreement import Agreement, ProcessAgreement
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 
 
@@ -104,5 +104,5 @@ def _thread(one: SeenThread) -> ThreadOutput:
     )
 
 
-def _agreement(verdict: Verdict) -> AgreementOutput:
+def _agreement(verdict: ProcessAgreement) -> AgreementOutput:
     return AgreementOutput(verdict.asked, verdict.asked_by, verdict.words, verdict.agrees)

@@ -17,7 +17,7 @@ from nodewise.report.drawings.machine import machine_svg
 from nodewise.report.drawings.placements import compare_svg
 from nodewise.report.drawings.seating import ramp_colour
 from nodewise.report.drawings.where import where_svg
-from nodewise.runner.agreement import Agreement, Verdict
+from nodewise.runner.agreement import Agreement, ProcessAgreement
 from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 
 #: Fonts that a reader may have; DejaVu's is among the widest.
@@ -121,7 +121,7 @@ def _seen(processes: int, threads: int, processors: int, command: str = "./solve
             process.threads[tid] = thread
             words[tid] = f"asked for {home}, strayed to {(home + 1) % processors}-{processors} in 17 of 180 samples"
         seen.processes[process.pid] = process
-        verdicts[process.pid] = Verdict(None, "the plan", words, agrees=False)
+        verdicts[process.pid] = ProcessAgreement(None, "the plan", words, agrees=False)
     return where_svg(seen, Agreement(verdicts, []))
 
 

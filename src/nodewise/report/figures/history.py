@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nodewise.history.trend import Trend, TrendPoint, Word
+from nodewise.records.commit import short_hash
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import (
     ACCENT,
@@ -27,7 +28,6 @@ from nodewise.report.figures.charting import (
 _COLOURS = {Word.REGRESSION: "#b3400a", Word.IMPROVEMENT: "#00734f"}
 #: Of more points than this an even choice is drawn.
 MOST_POINTS = 2000
-_HASH = 8
 #: Up to so many seconds the times of an axis are written with their seconds.
 _SHORT_S = 600.0
 
@@ -106,7 +106,7 @@ def _row(point: TrendPoint, factor: float) -> dict[str, Any]:
         "experiment": point.experiment,
         "at": point.at,
         "day": point.at[:16].replace("T", " "),
-        "commit": (point.commit or "none")[:_HASH] + (" with changes" if point.changed else ""),
+        "commit": short_hash(point.commit or "none") + (" with changes" if point.changed else ""),
         "value": point.median * factor,
         "runs": point.runs,
         "kind": point.kind,

@@ -7,6 +7,7 @@ from typing import Any
 
 from nodewise.base.units import format_percent
 from nodewise.history.trend import Mark, Trend, TrendPoint, Trends, Word
+from nodewise.records.commit import short_hash
 from nodewise.report.figures.history import MOST_POINTS, trend_figure
 from nodewise.report.pages.template import render
 from nodewise.report.text.history import said_mark
@@ -14,7 +15,6 @@ from nodewise.runner.objective import format_metric
 
 #: The latest experiments that are listed of each trend.
 MOST_LISTED = 100
-_HASH = 8
 
 
 def history_page(trends: Trends) -> str:
@@ -83,13 +83,13 @@ def _between(mark: Mark) -> str:
     """Which commits a change lies between."""
     if not mark.commit or not mark.commit_before or mark.commit == mark.commit_before:
         return ""
-    return f"{mark.commit_before[:_HASH]}..{mark.commit[:_HASH]}"
+    return f"{short_hash(mark.commit_before)}..{short_hash(mark.commit)}"
 
 
 def _row(point: TrendPoint, metric: str) -> list[str]:
     ends = (point.low, point.high)
     interval = " – ".join(format_metric(metric, end) for end in ends if end is not None)
-    commit = (point.commit or "")[:_HASH] + (" with changes" if point.changed else "")
+    commit = short_hash(point.commit or "") + (" with changes" if point.changed else "")
     kind = point.kind if point.tool == "nodewise" else point.tool
     began = point.at[:16].replace("T", " ")
     return [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nodewise.base.units import format_percent
 from nodewise.history.trend import Mark, Trend, TrendPoint, Trends, Word
+from nodewise.records.commit import short_hash
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import format_ratio
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 #: How many that were left out are named.
 _MOST_NAMED = 5
-#: Letters of a commit that are shown.
-_HASH = 8
 
 
 def trends_text(trends: Trends, width: int = 80, everything: bool = False) -> str:
@@ -47,7 +46,7 @@ def _of_marks(trends: Trends) -> str:
 def said_mark(mark: Mark) -> str:
     """A change in words: `1.12× slower since a1b2c3d4`."""
     far = mark.ratio if mark.word is Word.IMPROVEMENT else 1 / mark.ratio
-    where = f"{mark.commit[:_HASH]} of " if mark.commit else ""
+    where = f"{short_hash(mark.commit)} of " if mark.commit else ""
     return f"{_short_ratio(far)} {'faster' if mark.word is Word.IMPROVEMENT else 'slower'} since {where}{mark.at[:10]}"
 
 
@@ -92,7 +91,7 @@ def _row(point: TrendPoint, metric: str, mark: Mark | None) -> list[str]:
     interval = ""
     if point.low is not None and point.high is not None:
         interval = f"{format_metric(metric, point.low)} – {format_metric(metric, point.high)}"
-    commit = (point.commit or "")[:_HASH] + ("+" if point.changed else "")
+    commit = short_hash(point.commit or "") + ("+" if point.changed else "")
     kind = point.kind if point.tool == "nodewise" else point.tool
     centre = format_metric(metric, point.median)
     runs = str(point.runs) + (f" ({point.failed} failed)" if point.failed else "")
@@ -133,7 +132,7 @@ def said_pair(pair: PairDifference) -> str:
 
 
 def _side(side: Side) -> str:
-    commit = f", commit {side.commit[:_HASH]}{' and changes' if side.changed else ''}" if side.commit else ""
+    commit = f", commit {short_hash(side.commit)}{' and changes' if side.changed else ''}" if side.commit else ""
     tool = "" if side.tool == "nodewise" else f" by {side.tool}"
     return f"{side.asked}  {side.kind}{tool} of {side.at[:16].replace('T', ' ')} on {side.host or 'an unknown machine'}{commit}"
 
