@@ -2,6 +2,7 @@
 """What settings are called in tables and figures, and the numbers in these."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 from nodewise.history.points import comparison_points
 from nodewise.records.experiment import Experiment
 from nodewise.report.exports.registry import export_text
-from nodewise.report.tables import _shortened, condition_rows, labels_of, leaders, sample_rows
+from nodewise.report.tables import _shortened, condition_rows, labels_of, leaders, sample_rows, thread_rows
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import compare_verdict
 from nodewise.verdicts.run import run_summary
 from nodewise.verdicts.stored import stored
 from nodewise.verdicts.tune import SettingSummary
+from tests.questions import tune_question
 from tests.verdicts.cases import BUSY, Runs, compared
 
 
@@ -99,3 +101,18 @@ def test_of_many_runs_few_are_shown_and_as_many_that_lie_far_out_at_most(tmp_pat
     rows = sample_rows(compared(tmp_path / "x", runs, 120), most=10)
     far = [row for row in rows if row["relative"] > 1.25]
     assert 10 < len(rows) <= 20 and 5 <= len(far) <= 12
+
+
+@pytest.mark.parametrize("more_first", [True, False])
+def test_of_two_settings_at_one_place_that_with_more_runs_is_drawn(more_first: bool) -> None:
+    """A number of threads that is named and the same one by itself."""
+    # alphabetically the other one is the longer
+    runs = {"a": (9, 1.0), "b": (10, 2.0)}
+    settings = {"a": Setting(("app",), {"threads": 2}), "b": Setting(("app",), {"threads": "default"})}
+    experiment = Experiment(Path("x"), tune_question(defaults={"threads": 2}), settings)
+    rows = [
+        SettingSummary(key, settings[key].values, *(count, 0), median, 0.0, None, None, None, {})
+        for key, (count, median) in sorted(runs.items(), reverse=more_first)
+    ]
+    (row,) = thread_rows(experiment, [replace(r, values={**r.values, "threads": 2}) for r in rows])
+    assert (row["key"], row["runs"], row["median"], row["threads"]) == ("b", 10, 2.0, 2)

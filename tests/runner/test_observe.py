@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
-from nodewise.machine.sources import load_machine
-from nodewise.runner.agreement import agreement
 from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
-from nodewise.runner.observe import Observation, Observer, SeenProcess, SeenThread
+from nodewise.runner.observe import Observer
 from nodewise.runner.proc_files import rank_of, read_environment, read_stat, read_status, threads_of
 
 STAT = "{} ({}) R 1 7 7 0 -1 4194560 100 0 0 0 50 25 0 0 20 0 4 0 300 1000 200 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 5 0 0 0 0 0"
@@ -161,74 +159,6 @@ def test_a_running_process_is_left_as_it_is():
     worker.join()
     assert len(seen.processes[os.getpid()].threads) >= 2
     assert os.sched_getaffinity(0) == before
-
-
-def process(pid, *threads, environment=None, runtime="libgomp", rank=None):
-    made = SeenProcess(pid, "x", rank, environment or {}, runtime)
-    for i, (allowed, ran) in enumerate(threads):
-        made.threads[pid + i] = SeenThread(pid + i, pid, "x", i / 10, 1.0, tuple(allowed), 1.0)
-        made.threads[pid + i].ran.update(ran)
-    return made
-
-
-MACHINE = "synthetic:pack:2 core:2 pu:2"
-CLOSE = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
-
-
-def judge(*processes, expected=None):
-    return agreement(load_machine(MACHINE), Observation({p.pid: p for p in processes}), expected)
-
-
-def test_what_was_asked_by_variables_is_held_against_what_was_seen():
-    good = judge(process(10, ([0, 1], [0]), ([2, 3], [2]), environment=CLOSE))
-    assert good.agrees is True and set(good.verdicts[10].words.values()) == {"as asked"}
-    wrong = judge(process(10, ([0, 1], [0]), ([4, 5], [4]), environment=CLOSE))
-    assert wrong.agrees is False and wrong.verdicts[10].words[11] == "asked was 2-3"
-    free = judge(process(10, (range(8), [0]), environment=CLOSE))
-    assert "not bound; asked was 0-1" in free.verdicts[10].words.values()
-    none = judge(process(10, (range(8), [0])))
-    assert none.agrees is None and none.verdicts[10].words[10] == "not bound"
-
-
-def test_the_runtime_decides_which_variables_count():
-    both = {**CLOSE, "KMP_AFFINITY": "granularity=fine,scatter"}
-    threads = (([0], [0]), ([4], [4]))
-    assert judge(process(10, *threads, environment=both, runtime="libiomp5")).agrees is True
-    assert judge(process(10, *threads, environment=both, runtime="libgomp")).agrees is False
-    assert judge(process(10, ([3], [3]), environment={"GOMP_CPU_AFFINITY": "3 2"})).agrees is True
-
-
-def test_a_plan_for_ranks_is_held_against_each():
-    plan = [[(0,), (1,)], [(4,), (5,)]]
-    ranks = [process(10, ([0], [0]), ([1], [1]), rank=0), process(20, ([4], [4]), ([5], [5]), rank=1)]
-    assert judge(*ranks, expected=plan).agrees is True
-    assert judge(*ranks, expected=plan[::-1]).agrees is False
-
-
-def test_ranks_on_the_same_processors_and_crowds_are_found():
-    ranks = [process(10 * (r + 1), ([0], [0]), ([1], [1]), rank=r) for r in range(3)]
-    findings = " ".join(judge(*ranks).findings)
-    assert "all 3 ranks sit on the same processors, 0-1" in findings
-    assert "3 threads are bound to processor 0" in findings and "nothing ran on 2-7" in findings
-
-
-def test_a_mask_over_the_places_is_found():
-    found = judge(process(10, ([2], [2]), ([2], [2]), environment=CLOSE))
-    assert any("may use only 2, and its places ask for 0-3" in text for text in found.findings)
-
-
-def test_running_outside_of_the_mask_is_said():
-    strange = process(10, ([0, 1], [5]), environment=CLOSE)
-    strange.threads[10].strayed[5] += 1
-    assert "outside of what it may use" in judge(strange).verdicts[10].words[10]
-
-
-def test_threads_are_in_the_order_of_their_creation_also_where_numbers_start_over():
-    made = process(32767, ([0, 1], [0]), environment=CLOSE)
-    made.threads[300] = SeenThread(300, 32767, "x", 0.1, 1.0, (2, 3), 1.0)
-    made.threads[300].ran.update([2])
-    assert [t.tid for t in made.in_order] == [32767, 300]
-    assert judge(made).agrees is True
 
 
 def test_the_kernel_lists_threads_as_they_were_created():

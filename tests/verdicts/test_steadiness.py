@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nodewise.records.columns import Record
+from nodewise.records.columns import WARM_UP, Record
 from nodewise.records.experiment import Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -23,9 +23,9 @@ RAN = Setting(("app",), {"a": 1, "b": 0}, env={"A": "1"}, name="a b")
 REDUCED = Setting(("app",), {"a": 1}, env={"A": "1"}, name="a")
 
 
-def _concluded(path: Path, slow: float, searched: int = 8) -> TuneVerdict:
+def _concluded(path: Path, slow: float, searched: int = 8, phase: str = "search") -> TuneVerdict:
     """The verdict of 1 s against 0.5 s, where the search had seen the baseline take `slow`."""
-    made = [("search", slow, RAN)] * searched + [(CONFIRM, 1.0, REDUCED)] * 10
+    made = [(phase, slow, RAN)] * searched + [(CONFIRM, 1.0, REDUCED)] * 10
     with Writer(path, tune_question(axes={"a": [0, 1], "b": [0, 1]})) as writer:
         writer.add_plan(Plan(REDUCED.key, (10,), 0.05, {}, ("a", "b")))
         for block, (phase, seconds, candidate) in enumerate(made):
@@ -52,6 +52,12 @@ def test_of_a_gain_that_changed_since_the_search_both_are_promised(tmp_path: Pat
     assert verdict.high == pytest.approx(max(2.0, slow / 0.5), rel=0.01)
     (note,) = (note for note in verdict.notes if "in the search" in note)
     assert note.startswith(f"the gain was {slow / 0.5:.1f}")
+
+
+def test_runs_that_warm_up_are_no_gain_that_was_seen(tmp_path: Path) -> None:
+    verdict = _concluded(tmp_path / "x", 3.0, phase=WARM_UP)
+    assert verdict.verdict == "faster" and verdict.high is not None and verdict.high < 2.02
+    assert not [note for note in verdict.notes if "in the search" in note]
 
 
 def test_a_gain_that_was_none_in_the_search_is_not_promised(tmp_path: Path) -> None:

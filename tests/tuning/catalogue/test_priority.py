@@ -280,6 +280,14 @@ def test_the_axes_of_a_tune_follow_the_profile():
     assert made.reasons()["openblas-core-type"]["share"] == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(("share", "guessed"), [(0.15, False), (0.5, True)])
+def test_what_promises_much_is_tried_first_of_all(share, guessed):
+    made, options = offer(spent(BLAS=share))
+    default = options.space.default
+    assert "openblas-core-type" in default
+    assert any("openblas-core-type" in options.space.changed(p) for p in made.first_guesses(default)) == guessed
+
+
 def test_what_is_left_out_is_reported_with_the_reason():
     made, _ = offer(spent(LIBC=0.6, BLAS=0.01, allocation=0.5), runs=60)
     left_out = made.left_out()
