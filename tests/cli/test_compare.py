@@ -99,6 +99,8 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true", ("two commands",)),
         ("true true --cwd nowhere", ("--cwd", "nowhere")),
         ("-L k --accept-disturbed 'sleep {k}'", ("-L k has no values", "--accept-disturbed stands in their place")),
+        ("-L k -- sleep 0", ("-L k has no values: -- stands in their place",)),
+        ("-- true -- sleep", ("-- between commands parts nothing", "nodewise compare true sleep")),
         ("true true --input nowhere", ("--input", "nowhere")),
         ("true true --input .", ("--input",)),
         ("true true --export-json no/x.json", ("--export-json", "no such directory")),

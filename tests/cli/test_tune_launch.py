@@ -350,6 +350,7 @@ def test_scripts_are_printed_of_a_tune_and_of_a_program(nodewise: Command) -> No
     for wrong, why in (
         (("--for", "cobalt", "--", "./app"), "no form of script"),
         (("--for", "sh"), "nothing to write a script of"),
+        (("--", "./app"), "--for is missing: sh, slurm, pbs"),
         (("--for", "sh", "--timeout", "3s", "--", "./app"), "would do nothing"),
         (("--for", "sh", "--cwd", "/", "x"), "would do nothing"),
         (("--for", "slurm", "tunde"), "tunde is neither the directory of an experiment nor a program here"),

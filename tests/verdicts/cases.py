@@ -12,6 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
+from nodewise.experiments.scale import ScaleQuestion
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Writer, read_experiment
 from nodewise.records.sample_lines import Plan
@@ -19,8 +22,10 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.order import BalancedOrder
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.scale import SCALE
 from tests.questions import compare_question, tune_question
 from tests.statistics.series import uneven
+from tests.surfaces import machine
 
 WHOLE = Path(__file__).parent / "whole"
 BUSY = "other load: it waited 0.5 s for processors that others used"
@@ -127,3 +132,32 @@ def hold(name: str, verdict: Any, path: Path) -> dict[str, Any]:
         file.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n")
     assert said == json.loads(file.read_text())
     return said
+
+
+#: The numbers of threads of a scaling.
+COUNTS = (1, 2, 4, 8, 16)
+
+
+def scaled(
+    path: Path,
+    time: Callable[[int], float] = lambda n: 0.5 + 9.5 / n,
+    counts: tuple[int, ...] = COUNTS,
+    blocks: int = 10,
+    change: Callable[[int, int], Mapping[str, Any]] = lambda count, block: {},
+    **question: Any,
+) -> Experiment:
+    """A stored scaling, its runs with noise of 2 %; `change` has fields of samples by count and block."""
+    asked = ScaleQuestion(
+        ("a",), machine(16, 1), Path("e"), "threads", counts, environment={}, asked=("nodewise", "scale", "a")
+    )
+    noise = np.random.default_rng(5).normal(0, 0.02, (blocks, len(counts)))
+    at = 0.0
+    with Writer(path, {**asked.to_json(), **question}) as writer:
+        for block in range(blocks):
+            for i, n in enumerate(counts):
+                seconds = time(n) * float(np.exp(noise[block, i]))
+                sample = Sample(**{"seconds": seconds, "wall_s": seconds, "started_at": at, **change(n, block)})
+                at += seconds
+                setting = Setting(("a",), values={"threads": n})
+                writer.add(Record(setting.key, SCALE, block + 1, i, sample, at), setting)
+    return read_experiment(path)

@@ -7,46 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.experiments.scale import ScaleQuestion
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Experiment, Writer, read_experiment
+from nodewise.records.experiment import Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
-from nodewise.verdicts.scale import SCALE, judge_scale, unreachable
-from tests.surfaces import machine
-
-COUNTS = (1, 2, 4, 8, 16)
-BUSY = "other load: it waited 0.5 s for processors that others used"
-
-
-def scaled(
-    path: Path,
-    time: Callable[[int], float] = lambda n: 0.5 + 9.5 / n,
-    counts: tuple[int, ...] = COUNTS,
-    blocks: int = 10,
-    change: Callable[[int, int], Mapping[str, Any]] = lambda count, block: {},
-    **question: Any,
-) -> Experiment:
-    """A stored scaling, its runs with noise of 2 %; `change` has fields of samples by count and block."""
-    asked = ScaleQuestion(
-        ("a",), machine(16, 1), Path("e"), "threads", counts, environment={}, asked=("nodewise", "scale", "a")
-    )
-    noise = np.random.default_rng(5).normal(0, 0.02, (blocks, len(counts)))
-    at = 0.0
-    with Writer(path, {**asked.to_json(), **question}) as writer:
-        for block in range(blocks):
-            for i, n in enumerate(counts):
-                seconds = time(n) * float(np.exp(noise[block, i]))
-                sample = Sample(**{"seconds": seconds, "wall_s": seconds, "started_at": at, **change(n, block)})
-                at += seconds
-                setting = Setting(("a",), values={"threads": n})
-                writer.add(Record(setting.key, SCALE, block + 1, i, sample, at), setting)
-    return read_experiment(path)
+from nodewise.verdicts.scale import judge_scale, unreachable
+from tests.verdicts.cases import BUSY, COUNTS, scaled
 
 
 def test_speedup_and_efficiency_are_those_of_the_blocks(tmp_path: Path) -> None:

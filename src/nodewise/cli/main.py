@@ -314,6 +314,8 @@ def _plain(problem: click.ClickException) -> str:
         kind = problem.param.type
         wanted = listed(kind.choices, "or") if isinstance(kind, click.Choice) else problem.param.human_readable_name
         return f"missing: {wanted}"
+    if isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Option):
+        return f"{problem.param.opts[0]} is missing: {problem.param.help or problem.param.metavar}"
     message = " ".join(problem.format_message().split())
     return _NO_NUMBER.sub(lambda found: f"is no {'whole ' * (found[1] == 'integer')}number", message)
 

@@ -330,15 +330,15 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         commands.insert(0, given["reference"])
         if names or given["reference_name"]:
             names.insert(0, given["reference_name"] or given["reference"])
+    for name, values in given["parameter_list"]:
+        if values.startswith("--"):
+            raise InputError(f"-L {name} has no values: {values} stands in their place", f"write -L {name} 1,2,4")
     if given["git"]:
         commands, names = _of_commits(given, run, commands, names)
     elif given["build"]:
         raise InputError("--build would do nothing", "it is for the commits of --git")
     else:
         _check_quoted(commands, run.options.cwd is not None)
-    for name, values in given["parameter_list"]:
-        if values.startswith("--"):
-            raise InputError(f"-L {name} has no values: {values} stands in their place", f"write -L {name} 1,2,4")
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
     for text in commands:
         if literal := unfilled(text.split(), parse_parameters(parameters), "-P {}=1,2,4 would"):
@@ -414,6 +414,13 @@ def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
         return
     from nodewise.runner.launch import quoted
 
+    if "--" in commands:
+        at = commands.index("--")
+        parts = [" ".join(map(quoted, part)) for part in (commands[:at], commands[at + 1 :]) if part]
+        raise InputError(
+            "-- between commands parts nothing: each command is one text",
+            f"quote each command: nodewise compare {' '.join(map(quoted, parts))}",
+        )
     variables, words = split_variables(commands)
     others = [word for word in words[1:] if shutil.which(word) is None]
     if (others or variables) and words and shutil.which(words[0]):

@@ -98,11 +98,19 @@ def said(verdict: ScaleVerdict) -> list[tuple[str, str]]:
         f", {verdict.left_out} more {'was' if verdict.left_out == 1 else 'were'} disturbed" if verdict.left_out else ""
     )
     ended = f"; {_ENDED[verdict.stopped]}" if verdict.stopped in _ENDED else ""
+    if verdict.stopped == "runs" and _is_open(verdict):
+        ended = "; with a larger --blocks the intervals are narrower"
     blocks = f"{verdict.blocks} block{'s' * (verdict.blocks != 1)}{out}"
     lines.append(
         ("runs", f"{blocks}, {format_count(verdict.runs, 'run')} in {format_seconds(verdict.seconds_spent)}{ended}")
     )
     return lines
+
+
+def _is_open(verdict: ScaleVerdict) -> bool:
+    """Whether a speedup may be noise."""
+    ran = [p for p in verdict.points if p.speedup is not None][1:]
+    return any(p.low is None or p.high is None or p.low <= 1 <= p.high for p in ran)
 
 
 def scale_text(stored: Stored[ScaleVerdict], width: int) -> str:
