@@ -101,6 +101,12 @@ def test_what_cannot_be_compared_is_said(
     assert told in " ".join(done.stderr.split())
 
 
+def test_what_nobody_built_is_said_to_be_missing(nodewise: Command, repository: Path) -> None:
+    done = nodewise("compare", "--git", "old", "new", "--", "./no-such-bench")
+    assert done.returncode == 2 and "--build COMMAND makes the rest in each commit" in done.stderr
+    assert "--accept-codes" not in done.stderr
+
+
 def test_a_build_that_fails_leaves_nothing(nodewise: Command, repository: Path, tmp_path: Path) -> None:
     done = nodewise("compare", "--git", "old", "new", "--build", "echo the reason; exit 3", "./bench")
     assert "the reason" in done.stderr

@@ -245,6 +245,7 @@ def test_a_metric_that_nothing_reads_is_said_to_be_seen_only_by_running(nodewise
         ),
         (("run", "--undecided", "fail"), "--undecided would do nothing"),
         (("run", "--file", "none.toml"), "cannot read none.toml"),
+        (("run", "--budget", "3s"), "no such option: --budget hint: it is a key of nodewise.toml, in [defaults]"),
     ],
 )
 def test_what_is_asked_wrongly_is_said(nodewise: Command, project: Path, words: tuple[str, ...], told: str) -> None:
@@ -280,6 +281,43 @@ def test_one_that_was_cut_off_goes_on(nodewise: Command, project: Path) -> None:
     assert half.read_text().splitlines()[:3] == before[half].decode().splitlines()[:3]
 
 
+def test_what_is_finished_is_not_measured_again_and_a_changed_program_is_named(
+    nodewise: Command, project: Path
+) -> None:
+    (project / "nodewise.toml").write_text("[command.prog]\nrun = './prog'\nruns = 6\n")
+    program = project / "prog"
+    program.write_text("#!/bin/sh\nsleep 0.01\n")
+    program.chmod(0o755)
+    rows(nodewise, "--out", "kept")
+    samples = project / "kept/prog/samples.jsonl"
+    before = samples.read_bytes()
+    # also where disturbed runs were accepted then, and nobody says so now
+    done = nodewise("suite", "run", "--resume", "kept", "--json")
+    assert done.returncode == 0 and samples.read_bytes() == before
+    samples.write_bytes(b"".join(before.splitlines(keepends=True)[:4]))
+    program.write_text("#!/bin/sh\nsleep 0.02\n")
+    done = nodewise("suite", "run", "--resume", "kept")
+    assert "prog: note: ./prog was another file after" in done.stdout
+    (row,) = rows(nodewise, "--resume", "kept").values()
+    assert any("./prog was another file after" in text for text in row["warnings"])
+
+
+def test_disturbed_runs_count_as_they_did_at_first(nodewise: Command, project: Path) -> None:
+    assert nodewise("suite", "run", "--out", "kept", "nap").returncode == 0
+    done = nodewise("suite", "run", "--resume", "kept", "--accept-disturbed", "nap")
+    assert done.returncode == 2 and "begun without it, and goes on as it was asked for then" in done.stderr
+
+
+def test_the_place_of_a_parameter_without_values_is_named(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "nodewise.toml").write_text("[command.a]\nrun = 'sleep {n}'\n[command.b]\nrun = 'sleep 0.0{k}'\n")
+    done = nodewise("suite", "check")
+    assert done.returncode == 0 and "nothing is wrong" not in done.stdout
+    assert "nodewise.toml:2: command.a.run: nothing fills {n}" in done.stdout
+    done = nodewise("suite", "run", "--out", "x")
+    for name in "nk":
+        assert f"nothing fills {{{name}}}: parameters = {{{name} = [1, 2]}} gives it values" in done.stdout
+
+
 def test_only_one_goes_on_with_it(nodewise: Command, project: Path) -> None:
     """Two would each find one command or another taken, and both fail."""
     rows(nodewise, "--out", "kept", "nap")
@@ -311,9 +349,14 @@ def test_its_rows_are_exported_for_continuous_integration(nodewise: Command, pro
     assert levels == {"nap s=0.01": "::error", "nap s=0.02": "::error", "rate": "::notice", "fails": "::error"}
     suite = ET.parse(project / "j.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "3", "0")
+    rate = next(case for case in suite if case.get("name") == "rate")
+    assert 0 < float(rate.get("time") or 0) < 1
+    (number,) = rate.iter("property")
+    assert number.get("name") == "speed" and float(number.get("value") or 0) == 12.5
     table = (project / "m.md").read_text().splitlines()
     assert table[0] == "| command | median | 95% interval | runs | against the baseline |"
     assert table[2].startswith("| `nap s=0.01` | ") and "slower" in table[2]
+    assert table[4].startswith("| `rate` | 12.5 speed | ")
 
 
 def test_exports_of_what_measures_nothing_are_refused(nodewise: Command, project: Path) -> None:

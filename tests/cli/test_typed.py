@@ -7,8 +7,9 @@ import click
 import pytest
 
 import nodewise
+from nodewise.api.given import unfilled
 from nodewise.cli.commands.run import command as run_command
-from nodewise.cli.typed import options_left_out, unfilled
+from nodewise.cli.typed import options_left_out
 from nodewise.records.experiment import read_experiment
 
 from .conftest import Command

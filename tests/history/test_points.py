@@ -8,6 +8,7 @@ import pytest
 
 from nodewise.history.entries import entry_of, folders_below, read_entry, seconds_since_1970
 from nodewise.history.points import program_of, tune_points
+from nodewise.history.store import Store
 from nodewise.records.commit import Commit
 from nodewise.records.kind_registry import all_kinds
 from nodewise.records.result_store import ROOFLINE
@@ -18,7 +19,7 @@ from nodewise.verdicts.tune import tune_verdict
 from tests.kept_result import keep_result
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tests.surfaces import machine
-from tests.verdicts.cases import Runs, tuned
+from tests.verdicts.cases import Runs, compared, tuned
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,20 @@ def test_the_project_is_the_repository_or_where_a_program_is_named_from(tmp_path
     assert project("sleep 1") == project("/usr/bin/sleep 1") == ""
     assert project("./solver") == project("bin/solver") == project("python scripts/a.py") == "/w"
     assert project("sleep 1", Commit("abc", True, "main", "solver")) == "solver"
+
+
+def test_a_command_of_every_folder_is_one_trend_whatever_it_was_compared_with(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "h.sqlite")) as store:
+        for other in ("sleep 2", "./two"):
+            folder = tmp_path / other.replace("/", "-")
+            compared(folder, {"sleep 1": Runs(1.0), other: Runs(2.0)})
+            found = read_stored(folder)
+            asked = replace(found.question, command=("sleep 1", other), cwd="/w", commit=None)
+            entry = entry_of(replace(found, question=asked))
+            assert entry is not None
+            store.add([entry])
+        projects = {one.name: one.project for one in store.series()}
+    assert projects == {"sleep 1": "", "sleep 2": "", "./two": "/w"}
 
 
 def test_one_from_before_they_had_names_has_the_same_each_time(tmp_path: Path) -> None:

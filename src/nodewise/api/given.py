@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -82,6 +82,19 @@ def split_variables(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ..
             return found, tuple(words[i:])
         found[variable[1]] = variable[2]
     return found, ()
+
+
+def unfilled(command: Sequence[str], filled: Collection[str], remedy: str) -> str:
+    """A sentence where a word of a command has the form of what nodewise fills in, `{n}`, and is none of `filled`; else empty.
+
+    `remedy` says what fills it, `{}` in it being the name.
+    """
+    names = [m[1] for word in command[1:] if (m := re.fullmatch(r"\{([A-Za-z_]\w*)\}", word)) and m[1] not in filled]
+    return (
+        f"nothing fills {{{names[0]}}}, and {command[0]} is given it as it is: {remedy.format(names[0])}"
+        if names
+        else ""
+    )
 
 
 def through_env(words: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,6 +23,7 @@ from nodewise.base.files import alone_in
 from nodewise.base.note import Note
 from nodewise.experiments.contenders import make_contenders
 from nodewise.experiments.progress import Progress
+from nodewise.records.experiment import read_question
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.statistics.verdict import Word
@@ -30,6 +32,8 @@ from nodewise.verdicts.gate import Gate, gate_of
 from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 
 _SHOWN = 2000
+#: What stands where a parameter's value is put in.
+_PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 
 
 def check_compared(baseline: Path | None, any_machine: bool, threshold: Share | None) -> None:
@@ -56,7 +60,8 @@ def run_suite(
 ) -> SuiteVerdict:
     """Measure cases one after the other, each in a folder below `out`, against that of its name below `baseline`.
 
-    With `resume` one whose folder is there goes on where it was; what is finished is judged again, and not measured.
+    With `resume` one whose folder is there goes on where it was; what is finished is judged again, and not measured. Whether disturbed
+    runs count is then as it was asked for first.
     One that fails is a row that says so; `each` is called with every row once it is there. Raises InputError where `baseline`
     holds none of them or a value of the file cannot be used, before anything runs, StoreError where what is measured cannot
     be kept, and KeyboardInterrupt on Ctrl-C.
@@ -71,6 +76,8 @@ def run_suite(
         if baseline is not None and not any((baseline / case.folder).is_dir() for case in mine):
             what = f"{baseline} holds none of these commands" if baseline.is_dir() else f"no such directory: {baseline}"
             raise InputError(what, "name the folder that an earlier `suite run` printed")
+        if resume:
+            accept_disturbed = _accepted_then(out, mine, accept_disturbed)
         built: dict[tuple[str, str], str] = {}
         rows = []
         limit: float | None = None
@@ -99,7 +106,7 @@ def run_suite(
                 except NodewiseError as problem:
                     if problem.of_caller:
                         raise
-                    error = problem.what
+                    error = problem.what + _unfilled(case)
             rows.append(_row(case, out / case.folder, verdict, gate, error, why))
             # one that was not measured is held to nothing, and changes nothing for the others
             limit = gate.threshold if gate is not None and gate.threshold is not None else limit
@@ -108,6 +115,20 @@ def run_suite(
                 unless_interrupted(verdict.stopped, out)
         left_out = tuple(case.name for case in cases if case not in mine)
         return SuiteVerdict("suite", str(suite.file), tuple(rows), left_out, limit)
+
+
+def _accepted_then(out: Path, cases: Sequence[Case], accept_disturbed: bool) -> bool:
+    """Whether disturbed runs count in a suite that goes on: as its first runs were asked for. Raises InputError where that is not what is asked now."""
+    begun = [out / case.folder for case in cases if (out / case.folder / "question.json").exists()]
+    if not begun:
+        return accept_disturbed
+    then = bool(read_question(begun[0]).get("accept_disturbed", False))
+    if accept_disturbed and not then:
+        raise InputError(
+            "--accept-disturbed: this suite was begun without it, and goes on as it was asked for then",
+            "leave it out, or begin anew in another directory",
+        )
+    return then
 
 
 def _measured(
@@ -149,6 +170,12 @@ def _measured(
     return verdict, gate_of(verdict, comparison.question.threshold)
 
 
+def _unfilled(case: Case) -> str:
+    """What may be why a case does not run: the place of a parameter that has no values; else empty."""
+    open_ = _PLACE.search(case.command)
+    return f"\nnothing fills {{{open_[1]}}}: parameters = {{{open_[1]} = [1, 2]}} gives it values" if open_ else ""
+
+
 def _built(case: Case, built: dict[tuple[str, str], str]) -> str:
     """Why what a case runs could not be built; empty where it was, once for all cases with the same build."""
     if not case.build:
@@ -177,6 +204,8 @@ def _row(case: Case, out: Path, verdict: CompareVerdict | None, gate: Gate | Non
         runs=row.runs,
         failed=row.failed,
         error=row.error,
+        wall_s=row.medians.get("wall_s"),
+        warnings=verdict.warnings,
     )
     if verdict.baseline is None:
         return found

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.given import seconds_of
+from nodewise.api.given import seconds_of, unfilled
 from nodewise.api.options import choose_run, exit_codes, pattern_of
 from nodewise.api.suite_file import Case, Suite, this_host
 from nodewise.base.errors import InputError
@@ -87,9 +87,13 @@ def _used(suite: Suite, case: Case, keys: tuple[str, ...], how: Mapping[str, Any
 
 
 def only_by_running(suite: Suite, cases: Sequence[Case]) -> list[str]:
-    """A line for each value of which only a run can say whether it is right: metrics that only the program itself could report."""
+    """A line for each value of which only a run can say whether it is right: metrics that only the program itself could report, and
+    words that look like the place of a parameter that has no values.
+    """
     found: dict[str, None] = {}
     for case in cases:
+        if literal := unfilled(case.command.split(), (), "parameters = {{{} = [1, 2]}} gives it values"):
+            found[f"{suite.where(case, 'run')}: {literal}"] = None
         for name in ("minimize", "maximize"):
             metric = case.how.get(name, "").removesuffix("/s")
             if metric and metric not in (*_ALWAYS, *_OF_THE_MACHINE, *case.how.get("metrics", {})):

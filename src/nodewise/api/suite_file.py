@@ -36,6 +36,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "accept-codes": (_COUNTS,),
     "ignore-failure": (_FLAG,),
 }
+#: The keys that a command may have.
+KEYS = frozenset(_KINDS)
 #: Keys that go to `nodewise.HowToRun` as they are, and by what name.
 _HOW = {
     **{name: name for name in ("cwd", "expect", "work", "minimize", "maximize", "launcher", "timeout", "ranks", "env")},

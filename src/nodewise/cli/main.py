@@ -33,7 +33,7 @@ from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
 from nodewise.cli.streams import open_standard_streams
-from nodewise.cli.typed import check_times, option_hint, value_hint
+from nodewise.cli.typed import check_times, option_hint, stands_elsewhere, value_hint
 
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
@@ -278,6 +278,9 @@ def _run(words: list[str]) -> int:
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
+        if isinstance(problem, click.NoSuchOption) and (told := stands_elsewhere(problem)):
+            _complain(f"no such option: {problem.option_name}", told)
+            return ExitCode.BAD_INPUT
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem, words)}"
         elif isinstance(problem, click.BadOptionUsage) and "does not take a value" in problem.message:

@@ -9,7 +9,7 @@ import re
 import stat
 import struct
 import termios
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -57,19 +57,6 @@ def options_left_out(params: Sequence[click.Parameter], typed: Sequence[str], co
     return f"{given}; nodewise's options stand before the program (with -- before it this is not said)"
 
 
-def unfilled(command: Sequence[str], filled: Collection[str], remedy: str) -> str:
-    """A sentence where a word of a command has the form of what nodewise fills in, `{n}`, and is none of `filled`; else empty.
-
-    `remedy` says what fills it, `{}` in it being the name.
-    """
-    names = [m[1] for word in command[1:] if (m := re.fullmatch(r"\{([A-Za-z_]\w*)\}", word)) and m[1] not in filled]
-    return (
-        f"nothing fills {{{names[0]}}}, and {command[0]} is given it as it is: {remedy.format(names[0])}"
-        if names
-        else ""
-    )
-
-
 def is_program(word: str) -> bool:
     """Whether a word is the name of a program on PATH, or a path of one; what finds it loads three modules that unpack archives."""
     import shutil
@@ -101,6 +88,30 @@ def _one_dash(problem: click.NoSuchOption, words: Sequence[str]) -> str:
     known = {o for p in problem.ctx.command.get_params(problem.ctx) for o in p.opts}
     typed = (f"-{word.partition('=')[0]}" for word in words if word.startswith(problem.option_name) and len(word) > 2)
     return next((f"did you mean {option}?" for option in typed if option in known), "")
+
+
+#: Options of hyperfine that `compare` has not, and what does there what they are for.
+_OF_HYPERFINE = {
+    ("-u", "--time-unit"): "each number has its unit, and --json all of them in seconds",
+    ("--style",): "colours follow the terminal and NO_COLOR",
+    ("--sort",): "rows stand as they were given, and the answer says which is the fastest",
+    ("--show-output", "--output"): "what a run prints is read, and shown of one that fails",
+    ("--min-benchmarking-time",): "--min-runs and --budget say how long it goes on",
+}
+
+
+def stands_elsewhere(problem: click.NoSuchOption) -> str:
+    """What has the place of an option that other programs have, or that is a key of a suite's file; empty of any other."""
+    command, option = problem.ctx.info_name if problem.ctx is not None else None, problem.option_name
+    if command == "compare":
+        told = next((told for options, told in _OF_HYPERFINE.items() if option in options), "")
+        return told and f"leave it out: {told}"
+    if command == "suite":
+        from nodewise.api.suite_file import KEYS
+
+        if (key := option.removeprefix("--")) in KEYS:
+            return f"it is a key of nodewise.toml, in [defaults] or of a command: {key} = …"
+    return ""
 
 
 def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:

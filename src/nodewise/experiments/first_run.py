@@ -17,6 +17,8 @@ from nodewise.tuning.outline import named_values
 FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
 _WITH_START = 1.2
+#: What shells and env(1) exit with where a command cannot be started, or there is none of that name.
+_NOT_FOUND = (126, 127)
 #: How long a first run may take whatever the budget is (seconds): from how long it takes follows the budget that would do.
 LEAST_FIRST_S = 1.0
 #: Starting up counts for no more than this share of the budget: one that took long leaves the rest to the program.
@@ -66,7 +68,11 @@ def or_accepting(hint: str, error: str) -> str:
 def accepting(error: str) -> str | None:
     """What helps a program that ends well with another exit code than 0, such as solvers, grep and diff; None after another error."""
     code = re.fullmatch(r"exit code (\d+)", error)
-    return f"where that is a success, name {code[1]} in --accept-codes" if code else None
+    return (
+        f"where that is a success, name {code[1]} in --accept-codes"
+        if code and int(code[1]) not in _NOT_FOUND
+        else None
+    )
 
 
 def check_runs(limit: int | None) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import walk
 from pathlib import Path
@@ -31,6 +32,8 @@ def entry_of(stored: Stored[Any]) -> Entry | None:
     points = tuple(kind.load("points")(stored)) if kind.points else ()
     if not points:
         return None
+    if question.commit is None:
+        points = tuple(replace(point, anywhere=_FROM_HERE.search(point.name) is None) for point in points)
     verdict = stored.verdict
     return Entry(
         key=question.id or _made_key(question, stored.machine),

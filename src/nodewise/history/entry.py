@@ -24,7 +24,7 @@ class Point:
     """What was measured of one thing: centre, its 95% interval (None: too few runs) and spread in the unit of `metric`.
 
     `name` is the command or what else was measured, `program` what it is called in short. `values` are those of single runs,
-    as far as they are kept. `maximise`: more of it is better.
+    as far as they are kept. `maximise`: more of it is better. `anywhere`: it is the same thing in whatever project it was measured.
     """
 
     program: str
@@ -39,6 +39,7 @@ class Point:
     role: str = ""
     maximise: bool = False
     values: tuple[float, ...] = ()
+    anywhere: bool = False
 
 
 @dataclass(frozen=True)

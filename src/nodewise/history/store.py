@@ -322,7 +322,7 @@ def _put(carry: Carry, entry: Entry) -> None:
         )
     rows: dict[int, tuple[Any, ...]] = {}
     for p in entry.points:
-        names = (p.program, p.name, entry.project, p.role, p.metric)
+        names = (p.program, p.name, "" if p.anywhere else entry.project, p.role, p.metric)
         series = _made(
             carry,
             "series",

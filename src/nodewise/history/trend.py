@@ -140,7 +140,7 @@ def trends_of(
         if (host := hosts.get(row[2])) is not None:
             grouped[row[0], host.host, host.processor].append(row)
     if not grouped:
-        raise _nothing(store, program, since, machine)
+        raise _nothing(store, program, since, machine, bool(hosts))
     ordered = sorted(grouped.items(), key=lambda item: (item[1][-1][3], item[1][-1][1]), reverse=True)
     kept = ordered if most is None else ordered[:most]
     made = tuple(_trend(known[key[0]], key, rows, within) for key, rows in kept)
@@ -149,7 +149,8 @@ def trends_of(
     return Trends(program, day, machine, RATE, within, made, left, store.name, store.damaged)
 
 
-def _nothing(store: Store, program: str | None, since: float, machine: str | None) -> NodewiseError:
+def _nothing(store: Store, program: str | None, since: float, machine: str | None, is_known: bool) -> NodewiseError:
+    """What is raised where no point is there; `is_known`: there is a machine of that name."""
     asked = [f"of {program}"] * (program is not None) + [f"since {_time(since)[:10]}"] * (since > 0)
     asked += [f"on {machine}"] * (machine is not None)
     if store.damaged:
@@ -158,9 +159,14 @@ def _nothing(store: Store, program: str | None, since: float, machine: str | Non
             f"nothing {' '.join([*asked, 'that is whole'])} is in the history; damaged is {store.damaged[0]}{more}",
             REBUILD,
         )
-    programs = sorted({one.program for one in store.series()})
-    named = ", ".join(programs[:8]) + (" …" if len(programs) > 8 else "")
-    hint = f"it has {named}" if programs else "measure something, or: nodewise history --rebuild DIR…"
+    programs = {one.program for one in store.series()}
+    there = programs if is_known else {host.host or host.processor for host in store.machines().values()} - {""}
+    named = ", ".join(sorted(there)[:8]) + (" …" if len(there) > 8 else "")
+    hint = (
+        f"it has {'' if is_known else 'the machines '}{named}"
+        if there
+        else "measure something, or: nodewise history --rebuild DIR…"
+    )
     return InputError(f"history has nothing {' '.join(asked)}".rstrip() if asked else "history is empty", hint)
 
 

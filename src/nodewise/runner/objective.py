@@ -74,6 +74,13 @@ class Shown:
     currency: str = ""
 
 
+def named_metric(metric: str, value: float) -> str:
+    """A metric's value with its unit, or with its name where that says none: for where the name stands nowhere else."""
+    text = format_metric(metric, value)
+    told = metric == "seconds" or metric.endswith(("_s", "bytes", "_j", "/s"))
+    return text if told else f"{text} {metric}"
+
+
 def format_metric(metric: str, value: float, currency: str = "") -> str:
     """A metric's value with the unit that its name says: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
 

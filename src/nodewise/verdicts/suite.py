@@ -11,6 +11,7 @@ from nodewise.verdicts.baseline import BaselinePair
 class SuiteRow:
     """One case: its median of `metric` with the 95% interval over `runs`, and where its experiment is kept.
 
+    `wall_s` is how long a run took (seconds), by median, `warnings` what is to be known of the runs.
     `then` is it against the baseline (None: there is none, or it could not be compared, which `why` says), `slower` and
     `undecided` whether it stands in the way of a change. What could not be measured has an `error` and no median.
     """
@@ -29,6 +30,8 @@ class SuiteRow:
     why: str = ""
     slower: bool = False
     undecided: bool = False
+    wall_s: float | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:

@@ -196,6 +196,13 @@ def test_times_are_of_whole_runs_where_these_were_compared(made: Callable[..., M
     assert data["benchmarks"][0]["real_time"] == pytest.approx(1e3 * (1 + more), abs=50)
 
 
+@pytest.mark.parametrize(("metric", "named"), [("seconds", []), ("user_s", ["user_s"])])
+def test_junits_times_are_times_whatever_is_compared(made: Callable[..., Made], metric: str, named: list[str]) -> None:
+    suite = ET.fromstring(export_text("junit", made("one", "two", objective=Objective(metric))))
+    assert float(suite[0].get("time") or 0) == pytest.approx(1 + len(named), abs=0.05)
+    assert [one.get("name") for one in suite[0].iter("property")] == named
+
+
 def test_junit_has_an_error_for_the_command_that_does_not_run() -> None:
     stopped = exporters()["junit"].stopped
     assert stopped is not None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from nodewise.api.given import split_variables
+from nodewise.api.given import split_variables, unfilled
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.late import late
@@ -36,7 +36,6 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import run_options, same_output_options
-from nodewise.cli.typed import unfilled
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
 SECTION = "Measure"
+#: What shells and env(1) exit with where there is no such program.
+_NOT_THERE = late(r"exit code 12[67]\b")
 #: What stands where a parameter's value is put in.
 _PLACE = late(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.
@@ -250,7 +251,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
-    with ProgressLine(question.budget) as line, kept_in(question.out, "compare"), _places_named(given):
+    with ProgressLine(question.budget) as line, kept_in(question.out, "compare"), _likely_causes(given):
         try:
             verdict = comparison.answer(line.show, print_note)
         except ProgramError as problem:
@@ -395,11 +396,13 @@ def _of_commits(
 
 
 @contextmanager
-def _places_named(given: Mapping[str, Any]) -> Iterator[None]:
-    """Where a command fails that has the place of a parameter without values, that is what to look at first."""
+def _likely_causes(given: Mapping[str, Any]) -> Iterator[None]:
+    """Where a command fails that has the place of a parameter without values, or that nobody has built, that is what to look at first."""
     try:
         yield
     except ProgramError as problem:
+        if given["git"] and not given["build"] and _NOT_THERE.search(problem.what):
+            problem.hint = "what is checked out has only what git keeps: --build COMMAND makes the rest in each commit"
         names = {p.partition("=")[0] for p in (*given["parameter"], *(name for name, _ in given["parameter_list"]))}
         open_ = [n for text in given["commands"] for n in _PLACE.findall(text) if n not in names]
         if open_:

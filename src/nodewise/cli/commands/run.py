@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.api.given import split_variables
+from nodewise.api.given import split_variables, unfilled
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, place_for_command, print_note
 from nodewise.cli.help import MEASUREMENT, Command, option
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
-from nodewise.cli.typed import options_left_out, unfilled
+from nodewise.cli.typed import options_left_out
 from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:

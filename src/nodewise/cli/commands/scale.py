@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodewise.api.given import split_variables
+from nodewise.api.given import split_variables, unfilled
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, place_for_command, print_note
 from nodewise.cli.help import MEASUREMENT, Command, option
@@ -25,7 +25,7 @@ from nodewise.cli.kinds import (
     seed_option,
 )
 from nodewise.cli.options import run_options
-from nodewise.cli.typed import options_left_out, unfilled
+from nodewise.cli.typed import options_left_out
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice

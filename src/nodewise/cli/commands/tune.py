@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.api.given import split_variables
+from nodewise.api.given import split_variables, unfilled
 from nodewise.base.errors import InputError
 from nodewise.cli.completion import axes, completer
 from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
@@ -29,7 +29,7 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import parse_pair, run_options, same_output_options
-from nodewise.cli.typed import options_left_out, unfilled
+from nodewise.cli.typed import options_left_out
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:

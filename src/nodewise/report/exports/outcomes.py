@@ -27,12 +27,17 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a command, or ` (baseline)` behind it against what it was then: its median in the metric's unit (None: none), and why."""
+    """Of a command, or ` (baseline)` behind it against what it was then: whether it passes, and why.
+
+    `seconds` is the time of a run, by median (None: none); `value` the median of the `metric` that decides, where that is another one.
+    """
 
     name: str
-    median: float | None
     state: State
     message: str
+    seconds: float | None = None
+    metric: str = ""
+    value: float | None = None
 
 
 def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
@@ -46,22 +51,27 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
 
     verdict, threshold = comparison_of(stored), stored.experiment.question.get("threshold")
     gate = gate_of(verdict, threshold)
-    found: list[tuple[str, float | None, Word | None, str]] = []
-    for one in verdict.contenders:
-        pair = one.against_reference
-        if pair is None:
-            found.append((one.name, one.median, None, one.error or "the reference"))
-        else:
-            found.append((one.name, one.median, pair.verdict, one.error or pair.sentence))
-    then = verdict.baseline.pairs if verdict.baseline is not None else ()
-    found += [(f"{p.name} (baseline)", None, p.verdict, p.sentence or "cannot be compared") for p in then]
 
     def state(name: str, word: Word | None) -> State:
         if name in gate.failed or name in gate.slower or (threshold is None and word == Word.SLOWER):
             return State.FAILED
         return State.OPEN if name in gate.undecided else State.PASSED
 
-    return [Outcome(name, median, state(name, word), message) for name, median, word, message in found]
+    found = []
+    for one in verdict.contenders:
+        pair = one.against_reference
+        word, said = (None, "the reference") if pair is None else (pair.verdict, pair.sentence)
+        measured = _measured(verdict.metric, one.median, one.medians.get("wall_s"))
+        found.append(Outcome(one.name, state(one.name, word), one.error or said, *measured))
+    for then in verdict.baseline.pairs if verdict.baseline is not None else ():
+        name = f"{then.name} (baseline)"
+        found.append(Outcome(name, state(name, then.verdict), then.sentence or "cannot be compared"))
+    return found
+
+
+def _measured(metric: str, median: float | None, wall_s: float | None) -> tuple[float | None, str, float | None]:
+    """The time of a run, and what decides where that is not the time."""
+    return (median, "", None) if metric == "seconds" else (wall_s, metric, median)
 
 
 def outcomes_of_suite(verdict: SuiteVerdict) -> list[Outcome]:
@@ -74,15 +84,18 @@ def outcomes_of_suite(verdict: SuiteVerdict) -> list[Outcome]:
             return State.FAILED
         return State.OPEN if row.undecided else State.PASSED
 
-    return [Outcome(row.name, row.median, state(row), row.error or row.told) for row in verdict.rows]
+    return [
+        Outcome(row.name, state(row), row.error or row.told, *_measured(row.metric, row.median, row.wall_s))
+        for row in verdict.rows
+    ]
 
 
 def outcomes_of_stopped(commands: Mapping[str, str], why: str) -> list[Outcome]:
     """One for each command, given by name and text, where `why`, which begins with its text, says that one did not run."""
     broken = [name for name, text in commands.items() if why.startswith(f"{text}: ")] or list(commands)
     return [
-        Outcome(name, None, State.BROKEN, why)
+        Outcome(name, State.BROKEN, why)
         if name in broken
-        else Outcome(name, None, State.OPEN, "not compared, as another command does not run")
+        else Outcome(name, State.OPEN, "not compared, as another command does not run")
         for name in commands
     ]

@@ -39,6 +39,8 @@ _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanc
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
 #: More lines than this cannot be distinguished; a name that is longer stands below the figure.
 _MOST_LINES, _LONG = 8, 30
+#: About so many numbers stand at an axis of times or ratios, however wide it is.
+_TICKS = 8
 _PHASES = {
     "warm-up": "#767676",
     "search": "#56b4e9",
@@ -184,7 +186,7 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
     seen = [float(p["time"]) for p in points]
     seen += [v * factor for s in chosen for v in (s.median, s.low, s.high) if v is not None]
     title = f"{metric_title(verdict.metric)} of a run ({unit})"
-    x = alt.X("time:Q", title=title, scale=scale_around(min(seen), max(seen)))
+    x = alt.X("time:Q", title=title, scale=scale_around(min(seen), max(seen)), axis=alt.Axis(tickCount=_TICKS))
     state = alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[ACCENT, "#d55e00"])
     )
@@ -279,7 +281,8 @@ def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
         return None
     order = [labels[p.other] for p in pairs]
     ends = [1.0, *(end for p in pairs for end in (p.ratio, p.interval.low, p.interval.high))]
-    x = alt.X("ratio:Q", title="times as fast as the reference", scale=scale_around(min(ends), max(ends)))
+    scale = scale_around(min(ends), max(ends))
+    x = alt.X("ratio:Q", title="times as fast as the reference", scale=scale, axis=alt.Axis(tickCount=_TICKS))
     axis, height = named_axis(order, 34)
     y = alt.Y("name:N", title=None, scale=alt.Scale(domain=order), axis=axis)
     colour = alt.Color(

@@ -10,7 +10,7 @@ from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity
 from nodewise.report.pages.template import environment
-from nodewise.report.text.check import check_line
+from nodewise.report.text.check import check_line, nodes_judged
 
 _MOST_RULES, _MOST_FINDINGS, _LONGEST = 80, 400, 600
 #: From so many nodes on a cell of the map stands for several, so that it stays readable; a row is as wide as a page.
@@ -41,6 +41,7 @@ def check_page(result: CheckResult) -> str:
         .render(
             result=result,
             line=check_line(result),
+            judged=nodes_judged(result),
             rows=rows,
             columns=columns,
             each=math.ceil(len(names) / columns) if names else 1,

@@ -18,7 +18,7 @@ _MOST_NODES = 300
 
 def check_text(result: CheckResult, width: int = 100, colour: bool = False, everything: bool = False) -> str:
     """All of it; reasons and remedies of wrong and noisy ones, with `everything` of notes and suppressed ones, too."""
-    lines = [f"{result.nodes} node{'s' * (result.nodes != 1)}, {result.rules} rules"]
+    lines = [f"{nodes_judged(result)}, {result.rules} rules"]
     lines += [_wrapped(f"{g.name}: {g.nodes} × {g.about}", width, "  ") for g in result.groups[:12]]
     if len(result.groups) > 12:
         lines.append(f"  and {len(result.groups) - 12} groups more")
@@ -29,6 +29,13 @@ def check_text(result: CheckResult, width: int = 100, colour: bool = False, ever
             lines += ["", *_finding(one, max(60, width), False, False)]
     lines += ["", *map(visible, result.notes), check_line(result)]
     return "\n".join(lines)
+
+
+def nodes_judged(result: CheckResult) -> str:
+    """How many nodes were judged, and of how many where some gave no answer."""
+    everyone = len(result.node_names)
+    several = f"node{'s' * (everyone != 1)}"
+    return f"{everyone} {several}" if everyone == result.nodes else f"{result.nodes} of {everyone} {several} judged"
 
 
 def check_line(result: CheckResult) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nodewise.base.units import format_percent
 from nodewise.history.trend import Mark, Trend, TrendPoint, Trends, Word
 from nodewise.records.commit import short_hash
-from nodewise.runner.objective import format_metric
+from nodewise.runner.objective import format_metric, named_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import format_ratio
 
@@ -105,7 +105,7 @@ def difference_text(found: Difference, width: int = 80) -> str:
         lines += _wrapped(f"differs  {one}", width, 9)
     for pair in found.pairs:
         lines += ["", *_wrapped(_line(pair.name) + (f" ({pair.role})" if pair.role else ""), width)]
-        before, after = (format_metric(pair.metric, value) for value in (pair.before, pair.after))
+        before, after = (named_metric(pair.metric, value) for value in (pair.before, pair.after))
         lines.append(f"  {before} of {pair.runs[0]} runs then, {after} of {pair.runs[1]} now")
         lines += _wrapped(f"  {said_pair(pair)}", width, 2)
     lines.append("")

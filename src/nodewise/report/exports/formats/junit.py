@@ -39,8 +39,11 @@ def _xml(found: Sequence[Outcome]) -> str:
     suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), **counted})
     for one in found:
         case = ET.SubElement(suite, "testcase", {"classname": "nodewise", "name": _plain(one.name)})
-        if one.median is not None:
-            case.set("time", f"{one.median:.9g}")
+        if one.seconds is not None:
+            case.set("time", f"{one.seconds:.9g}")
+        if one.value is not None:
+            properties = ET.SubElement(case, "properties")
+            ET.SubElement(properties, "property", {"name": _plain(one.metric), "value": f"{one.value:.9g}"})
         if (kind := _ELEMENTS.get(one.state)) is not None:
             ET.SubElement(case, kind, {"message": _plain(one.message)})
     ET.indent(suite)
