@@ -97,6 +97,7 @@ def test_the_workflow_of_github_says_whether_a_change_is_slower(change_s: float,
     assert "| `base` |" in summary.read_text() and "| `change` |" in summary.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("change_s", "code"), CASES)
 def test_the_job_of_gitlab_says_whether_a_change_is_slower(change_s: float, code: int, tmp_path: Path) -> None:
     base, _ = _project(tmp_path / "project", change_s)

@@ -167,6 +167,7 @@ def test_of_a_damaged_recording_of_py_spy_one_message_is_told(tmp_path: Path) ->
         assert "is damaged" in _message(tmp_path)
 
 
+@pytest.mark.long
 def test_of_a_damaged_recording_of_perf_one_message_is_told(tmp_path: Path) -> None:
     need_perf()
     path = tmp_path / "perf.data"

@@ -60,6 +60,7 @@ def _samples(folder: Path, count: int) -> Callable[[], bool]:
 # --- bytes
 
 
+@pytest.mark.long
 def test_any_bytes_in_words_variables_and_names_of_folders(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()

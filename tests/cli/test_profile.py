@@ -74,6 +74,7 @@ def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path,
     assert {f["function"] for f in json.loads(later.stdout)["functions"]} == set(found)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")
 def test_ranks_that_run_in_another_folder_are_recorded_in_the_one_that_is_named(
     nodewise: Command, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -105,6 +106,7 @@ def test_its_exit_code_is_the_programs(nodewise: Command, work: Path, tmp_path: 
     assert done.returncode == 7, done.stderr
 
 
+@pytest.mark.long
 def test_a_program_that_ends_with_its_recording_has_the_exit_code_of_how_it_died(
     nodewise: Command, tmp_path: Path
 ) -> None:
@@ -119,6 +121,7 @@ def test_a_program_that_ends_with_its_recording_has_the_exit_code_of_how_it_died
     assert ended.returncode == 143
 
 
+@pytest.mark.long
 def test_what_the_program_started_does_not_outlive_the_limit(nodewise: Command, tmp_path: Path) -> None:
     need_perf()
     below = f"(while :; do :; done) & echo $! >{tmp_path}/pid; wait"
@@ -214,6 +217,7 @@ def test_who_ends_it_gets_the_code_of_a_shell(tmp_path: Path, number: int, code:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.long
 def test_what_a_killed_perf_ran_is_ended_and_said_so(nodewise: Command, tmp_path: Path) -> None:
     """The folder can be used again at once."""
     need_perf()

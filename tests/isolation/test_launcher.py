@@ -139,6 +139,7 @@ def test_its_own_processes_are_all_that_it_sees(kind: str, tmp_path: Path) -> No
     assert sample.ok and int((tmp_path / "n").read_text()) < 10
 
 
+@pytest.mark.some(2)
 def test_one_that_runs_too_long_is_cut_off(kind: str, tmp_path: Path) -> None:
     with IsolatedLauncher(RunOptions(cwd=tmp_path)) as launcher:
         sample = launcher.run(_setting(kind, "sleep", "30"), timeout_s=2.0)

@@ -37,6 +37,7 @@ def test_a_child_that_dies_or_does_not_end_is_reported() -> None:
     assert set(children_of(os.getpid())) <= set(before)
 
 
+@pytest.mark.long
 def test_one_to_five_wrong_letters_are_a_machine_or_a_message(tmp_path: Path) -> None:
     whole = hwloc_xml("synthetic:pack:2 numa:1 l3:1 core:2 pu:2").encode()
     random_ = random.Random(5)

@@ -477,6 +477,7 @@ def _mutated(node: Any, rng: random.Random) -> Any:
     return made
 
 
+@pytest.mark.long
 def test_whatever_a_snapshot_holds_it_is_judged_or_named(own: dict[str, Rule], sound: list[Node]) -> None:
     rng = random.Random(7)
     for _ in range(12):

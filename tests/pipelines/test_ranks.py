@@ -116,6 +116,7 @@ def _over_nodes(found: Nodes, folder: Path, text: str, launcher: str, each: int 
     return result
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("launcher", "transport"), crossed(LAUNCHERS, ["", "ofi+tcp"]))
 def test_channels_between_nodes_reach(found_nodes: Nodes, tmp_path: Path, launcher: str, transport: str) -> None:
     general = f"[pipeline]\ntransport = '{transport}'\n" if transport else ""

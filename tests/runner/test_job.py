@@ -123,6 +123,7 @@ def test_intel_mpi_says_the_same_places(ranks: int, tmp_path: Path) -> None:
     assert {int(rank): tuple(parse_processors(cpus)) for rank, cpus in rows} == dict(enumerate(setting.places)), printed
 
 
+@pytest.mark.some(2)
 def test_a_rank_of_a_real_mpi_that_dies_is_named_and_the_others_end(mpi: mpis.Mpi) -> None:
     sample = run(with_ranks(Setting(mpi.command(2, "die"))), env=dict(mpi.environment), timeout_s=30)
     assert sample.error is not None and not sample.cut_off
@@ -130,6 +131,7 @@ def test_a_rank_of_a_real_mpi_that_dies_is_named_and_the_others_end(mpi: mpis.Mp
     assert processes_of(str(mpi.program)) == []
 
 
+@pytest.mark.some(2)
 def test_a_rank_of_a_real_mpi_that_hangs_is_named_and_nothing_is_left(mpi: mpis.Mpi) -> None:
     sample = run(with_ranks(Setting(mpi.command(2, "hang"))), env=dict(mpi.environment), timeout_s=2)
     assert sample.cut_off and sample.error is not None

@@ -59,6 +59,7 @@ def seats(text, who="thread"):
     return [sorted(map(int, m.split())) for m in re.findall(rf"^{who} \d+:(.*)$", text, re.MULTILINE)]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("how", ["pthread", "std", "c11"])
 def test_thread_i_takes_place_i_before_its_first_line(built, how):
     out, err = run(built, how, NODEWISE_PIN_MAIN="start")

@@ -112,6 +112,7 @@ def test_a_program_without_sockets_has_no_server() -> None:
         process.kill()
 
 
+@pytest.mark.some(2)
 def test_what_it_worked_is_reported_with_the_run(server: tuple[subprocess.Popen[str], str, str]) -> None:
     _, kind, address = server
     with LocalLauncher() as launcher:

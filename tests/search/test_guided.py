@@ -202,6 +202,7 @@ def test_a_space_of_one_point_is_no_trouble() -> None:
     assert len(_Run(only, lambda _: 1.0, 50).ranking) == 1
 
 
+@pytest.mark.long
 def test_what_hangs_is_told_as_a_bound_and_left_alone() -> None:
     def outcome(point: Mapping[str, Any]) -> float | AtLeast:
         return AtLeast(3.0) if point["knob3"] == "b" else 0.9 if point["knob5"] == "d" else 1.0
@@ -370,6 +371,7 @@ def test_only_so_many_combinations_are_gone_through_as_are_asked_for() -> None:
     assert ordered.untried_pairings(1000) == []
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("alone", [1.0, 1.1])
 def test_what_two_values_gain_only_together_is_found(alone: float) -> None:
     def seconds(point: Mapping[str, Any]) -> float:

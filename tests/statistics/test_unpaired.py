@@ -11,6 +11,7 @@ from nodewise.statistics.unpaired import _cut, unpaired_interval
 from tests.statistics.series import uneven
 
 
+@pytest.mark.long
 def test_the_unpaired_interval_inverts_the_exact_rank_sum_test() -> None:
     one, other = np.array([0.3, 0.1, 0.7, 0.45, 0.9, 0.5]), np.array([0.2, 0.05, 0.6, 0.33, 0.4, 0.12])
     got = unpaired_interval(list(np.exp(one)), list(np.exp(other)))

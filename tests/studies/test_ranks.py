@@ -87,12 +87,14 @@ def test_a_rank_whose_result_is_wrong_ends_all_of_them(mine: Found, mpi: mpis.Mp
     assert "seconds" not in done.stdout
 
 
+@pytest.mark.some(2)
 def test_a_rank_that_fails_ends_all_of_them(mine: Found, mpi: mpis.Mpi) -> None:
     done = together(mine, mpi, 2, "unlucky=1")
     assert done.returncode != 0
     assert "run: rank 1 is out of luck" in done.stderr
 
 
+@pytest.mark.some(2)
 def test_ranks_that_are_no_job_say_so(mine: Found, mpi: mpis.Mpi) -> None:
     done = together(mine, mpi, 1, said=2)
     assert done.returncode != 0
@@ -116,6 +118,7 @@ def test_the_work_of_all_ranks_is_counted(mine: Found) -> None:
     assert work_of(mine, {"n": "50"}, 1, 3)["items"] == 150
 
 
+@pytest.mark.some(2)
 def test_a_study_runs_as_ranks(mine: Found, mpi: mpis.Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in mpi.environment.items():
         monkeypatch.setenv(name, value)

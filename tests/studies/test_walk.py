@@ -56,6 +56,7 @@ def test_the_document_has_a_whole_folder() -> None:
     assert sorted(files()) == ["README.md", "peers/numpy_clip.py", "study.py", "table.cpp", "trusted.py"]
 
 
+@pytest.mark.long
 def test_it_keeps_the_contract(clip: Path) -> None:
     done = nodewise(clip, "study", "check", "./clip")
     assert done.returncode == 0, done.stdout + done.stderr

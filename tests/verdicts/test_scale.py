@@ -44,6 +44,7 @@ def test_a_prediction_has_time_speedup_efficiency_and_node_hours(tmp_path: Path)
     assert near.seconds.value > far.seconds.value
 
 
+@pytest.mark.long
 def test_the_least_number_that_ends_in_time_is_named(tmp_path: Path) -> None:
     # the runs end at some 180 s; a job of 100 times has 200 s more, so a run may take 2 s: 6.3 threads
     ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)

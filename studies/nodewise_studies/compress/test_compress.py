@@ -146,6 +146,7 @@ def test_time_is_that_of_the_library_alone(tmp_path: Path) -> None:
     assert one["user_s"] + one["system_s"] < 3 * (one["seconds"] + 1 / one["decompress_mbs"]) + 0.02
 
 
+@pytest.mark.long
 def test_a_file_larger_than_the_window_is_streamed_in_bounded_memory(tmp_path: Path) -> None:
     file = tmp_path / "large"
     file.write_bytes(np.random.default_rng(2).integers(0, 4, 96 << 20, np.uint8).tobytes())

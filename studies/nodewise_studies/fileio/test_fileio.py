@@ -69,6 +69,7 @@ def _target(link: Path) -> str:
         return ""
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("peer", ["fio-write-element", "h5py-chunked-row"])
 def test_nothing_stays_after_a_peer_is_killed(peer: str, tmp_path: Path) -> None:
     point = FILEIO.study.point({"folders": str(tmp_path), "kib": "65536"})
@@ -291,6 +292,7 @@ def test_one_block_of_memory_is_moved_again_and_again(name: str, kib: str, op: s
     assert uneven.returncode == 1 and "rows of 512" in uneven.stderr
 
 
+@pytest.mark.long
 def test_text_is_made_in_user_mode() -> None:
     text = json.loads(run("c-formatted-row", kib="4096", fsync="no").stdout)
     raw = json.loads(run("write-whole", kib="4096", fsync="no").stdout)

@@ -96,6 +96,7 @@ def test_isal_crypto_is_asked_as_its_interface_has_it(stand_in: Path, function: 
         assert done.returncode == 0 and '"verified":true' in done.stdout.replace(" ", ""), done.stderr
 
 
+@pytest.mark.long
 def test_isal_crypto_is_given_long_buffers_in_pieces(stand_in: Path) -> None:
     done = _with_library(stand_in, "1", function="sha1", chunk_size=str(2**26 + 100), total_size=str(2**26 + 777))
     assert done.returncode == 0, done.stderr
@@ -130,6 +131,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_program_prints_what_the_systems_own_prints(tmp_path: Path, function: str) -> None:
     for name, size in (("empty", 0), ("a b", 55), ("back\\slash", 64), ("new\nline", 1000), ("five", 5 << 20)):
@@ -199,6 +201,7 @@ def test_names_of_all_bytes_lists_links_and_folders_are_taken_as_they_are(tmp_pa
     assert done.returncode == 1 and done.stderr == b"sha256sum: write error: No space left on device\n"
 
 
+@pytest.mark.long
 def test_hashing_files_does_not_wait_for_what_only_measuring_needs(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     program = (

@@ -56,6 +56,7 @@ def test_most_centres_are_never_looked_at() -> None:
     assert answer["flops"] < 0.1 * 200000 * 1000 * 10 * 6
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_one_wrong_number_is_noticed_anywhere(name: str) -> None:
     point = KMEANS.study.point({"points": "3000", "clusters": "20", "iterations": "2"})

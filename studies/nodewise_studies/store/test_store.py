@@ -120,6 +120,7 @@ def test_all_that_is_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
     assert killed > KILLS // 2 and seen > 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("compress", ["none", "zlib"])
 def test_a_torn_or_changed_log_is_used_up_to_where_it_is_whole(compress: str, tmp_path: Path) -> None:
     point = {"requests": "400", "accounts": "20", "queries": "0", "batch": "16", "keep": "log", "compress": compress}

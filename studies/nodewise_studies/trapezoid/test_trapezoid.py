@@ -91,6 +91,7 @@ def test_a_variant_reports_the_flops_that_its_code_does(
     assert answer["items"] == 3000
 
 
+@pytest.mark.long
 def test_the_published_counts_are_those_of_fifty_million_intervals() -> None:
     flops = {"original": 500_000_946, "second": 600_000_945, "third": 1_050_001_011, "fourth": 500_001_019}
     for variant, published in flops.items():

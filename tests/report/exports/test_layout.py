@@ -36,6 +36,7 @@ def test_a_drawing_is_scaled_and_its_caption_is_not() -> None:
     assert laid_out(_DRAWING, chart_to_svg) == _DRAWING
 
 
+@pytest.mark.long
 def test_figures_of_a_tune_fit_a_column_with_letters_that_can_be_read(tmp_path: Path) -> None:
     found = read_stored(tune_page(tmp_path / "x").parent)
     caption = caption_of(found)

@@ -72,6 +72,7 @@ def test_without_scripts_the_page_is_as_wide_as_its_window_and_says_what_is_miss
     assert not figures or len(pictures) > 1500
 
 
+@pytest.mark.long
 def test_a_long_head_of_a_list_has_room(browser: Browser, page_of: PageOf) -> None:
     page = opened(browser, page_of("scale"), 360)
     heights = page.evaluate(
@@ -82,6 +83,7 @@ def test_a_long_head_of_a_list_has_room(browser: Browser, page_of: PageOf) -> No
     assert heights and min(heights) > 40
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("width", [360, 390, 1400])
 def test_no_drawing_of_threads_is_scrolled_sideways_or_too_small_to_read(
     browser: Browser, page_of: PageOf, width: int
@@ -99,6 +101,7 @@ def test_no_drawing_of_threads_is_scrolled_sideways_or_too_small_to_read(
     assert whole and scale > 0.7 and marks > 10
 
 
+@pytest.mark.long
 def test_a_setting_without_an_interval_is_grey_and_last_and_says_when_it_was_cut_off(
     browser: Browser, page_of: PageOf
 ) -> None:
@@ -185,6 +188,7 @@ def test_a_table_is_sorted_by_the_keyboard(browser: Browser, page_of: PageOf) ->
     assert page.locator("table.sortable th", has_text="median").get_attribute("aria-sort") == "descending"
 
 
+@pytest.mark.long
 def test_marks_in_cells_have_the_colours_of_the_legend(browser: Browser, page_of: PageOf) -> None:
     for scheme in ("light", "dark"):
         page = opened(browser, page_of("compare"), 1280, scheme)
@@ -223,6 +227,7 @@ def test_pictures_of_every_page(browser: Browser, page_of: PageOf, tmp_path: Pat
         assert struct.unpack(">I", content[16:20]) == (width,) and len(content) > 10_000
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", ["tune", "study"])
 def test_no_figure_waits_for_a_frame(browser: Browser, page_of: PageOf, kind: str) -> None:
     page = browser.new_page(viewport={"width": 900, "height": 600})

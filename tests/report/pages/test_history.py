@@ -27,6 +27,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "page.html"
 
 
+@pytest.mark.long
 def test_a_trend_of_seconds_is_drawn_with_its_times(browser: Browser, tmp_path: Path) -> None:
     began = entry(1, 1.0).at
     with Store(str(tmp_path / "h.sqlite")) as store:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import pytest
 from playwright.sync_api import Browser, Page
 
 from nodewise.profile.changes import since
@@ -70,6 +71,7 @@ def test_names_that_look_alike_are_one_box(browser: Browser, tmp_path: Path) -> 
         assert counts(page)["x\\x1b"] == 50
 
 
+@pytest.mark.long
 def test_what_changed_is_coloured_by_function_either_way_up_and_chance_is_not(browser: Browser, tmp_path: Path) -> None:
     """Of a thousand samples each: one function grew, one shrank, one differs by no more than chance, and one is called by another one."""
     before = [*taken("main;grew", 100), *taken("main;shrank", 500), *taken("main;same", 200), *taken("main;moved", 200)]
@@ -91,6 +93,7 @@ def test_what_changed_is_coloured_by_function_either_way_up_and_chance_is_not(br
         assert "the share of 2 functions changed" in page.inner_text("body")
 
 
+@pytest.mark.long
 def test_where_threads_waited_has_a_graph_of_its_own_in_seconds(browser: Browser, tmp_path: Path) -> None:
     samples = [*taken("main;work", 30), *taken("main;read", 2, waited=0.25), *taken("main;lock", 1, waited=1.5)]
     with opened(

@@ -44,6 +44,7 @@ def test_the_page_opens_offline_with_named_roofs_and_kernels_that_do_not_cover_e
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kernels", [0, 1, 8])
 def test_the_figure_is_a_valid_specification_with_any_number_of_kernels(kernels: int) -> None:
     chart = roofline_figure(roofline_result(kernels))

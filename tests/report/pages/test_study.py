@@ -83,6 +83,7 @@ def test_every_figure_is_a_valid_specification(results: list[StudyVerdict]) -> N
         altair.Chart.from_dict(chart.to_dict()).to_dict(validate=True)
 
 
+@pytest.mark.long
 def test_several_runs_have_a_curve_over_the_one_knob_that_differs(browser: Browser, tmp_path: Path) -> None:
     runs = [study_result({"n": str(n)}, 0.05 - n * 1e-5) for n in (64, 256, 1024)]
     view, wrong = _open(browser, study_page_of(runs, README, tmp_path / "x"))
@@ -207,6 +208,7 @@ def test_the_page_claims_no_more_than_the_verdict() -> None:
     assert "undecided against the best peer" in drawn and "\u00d7 the best peer" not in drawn
 
 
+@pytest.mark.long
 def test_what_was_published_is_read_on_a_phone(browser: Browser, tmp_path: Path) -> None:
     view, _ = _open(browser, study_page_of(study_result(), README, tmp_path / "x"))
     view.set_viewport_size({"width": 390, "height": 844})

@@ -114,6 +114,7 @@ def test_the_table_sorts_by_a_click(browser: Browser, tmp_path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
     view, _ = _open(browser, write_page(_experiment(tmp_path / "x", "flat")))
     view.set_viewport_size({"width": 390, "height": 800})
@@ -189,6 +190,7 @@ def test_of_a_single_run_no_spread_is_shown(tmp_path: Path) -> None:
     assert "Hollow points: too few runs for an interval." in charts["time-over-threads"].to_json()
 
 
+@pytest.mark.long
 def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
     names = [f"./solver of a name that is long --with option={i} input-of-a-long-name.dat" for i in range(3)]
     contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
@@ -297,6 +299,7 @@ def test_a_large_experiment_makes_a_page_of_the_same_size(tmp_path: Path) -> Non
     assert len(write_page(directory).read_text()) < small + 2_500_000
 
 
+@pytest.mark.long
 def test_what_is_cut_of_a_large_experiment_is_said_and_shown_on_demand(browser: Browser, tmp_path: Path) -> None:
     write_tune(tmp_path / "x", 3600, 120)
     view, wrong = _open(browser, write_page(tmp_path / "x"))
