@@ -3,9 +3,11 @@
 
 import math
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError, StoreError
@@ -164,6 +166,24 @@ def test_of_very_many_settings_those_with_the_most_runs_and_the_fastest_are_kept
     # what failed is none of the fastest
     assert [one.values.get("a") for one in again] == [None, 9, 5, 4]
     assert seen[0].log == 0 and seen[2].log == pytest.approx(math.log(1.5 / 3), abs=0.05)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_the_deviation_of_what_was_seen_is_the_true_one_however_few_runs_there_were(tmp_path: Path, runs: int) -> None:
+    dice = np.random.default_rng(3)
+    drawn = {f"a={i}": np.exp(dice.normal(0, 0.05, runs)) for i in range(60)}
+
+    def seconds(key: str) -> Callable[[int], dict[str, Any]]:
+        return lambda run: {"seconds": float(drawn[key][run])}
+
+    settings = [
+        (Setting(("app",), values={"a": i}, name=f"a={i}"), Runs(1.0, change=seconds(f"a={i}")), range(1, runs + 1))
+        for i in range(60)
+    ]
+    base = (Setting(("app",)), Runs(1.0, change=seconds("a=0")), range(1, runs + 1))
+    seen = settings_seen(tuned(tmp_path / "x", [base, *settings], axes={"a": [0, 59]}))
+    for one in seen:
+        assert one.deviation == pytest.approx(0.05 * math.sqrt(2 / runs), rel=0.2)
 
 
 def test_what_was_seen_is_read_back_as_it_was() -> None:

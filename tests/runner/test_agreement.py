@@ -55,6 +55,11 @@ def test_ranks_on_the_same_processors_and_crowds_are_found():
     assert "3 threads are bound to processor 0" in findings and "nothing ran on 2-7" in findings
 
 
+def test_ranks_that_nobody_bound_share_no_processors():
+    ranks = [process(10 * (r + 1), (range(8), [r]), rank=r) for r in range(3)]
+    assert judge(*ranks).findings == []
+
+
 def test_a_mask_over_the_places_is_found():
     found = judge(process(10, ([2], [2]), ([2], [2]), environment=CLOSE))
     assert any("may use only 2, and its places ask for 0-3" in text for text in found.findings)

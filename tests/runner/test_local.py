@@ -174,6 +174,14 @@ def test_the_end_of_a_long_output_is_kept_for_an_error() -> None:
     assert sample.output.endswith("300000\nthe end\n")
 
 
+def test_how_much_of_a_long_output_is_left_out_is_counted() -> None:
+    with LocalLauncher() as launcher:
+        printed = launcher.carry_out(("sh", "-c", "seq 1 300000")).output
+    begin, left_out, end = re.split(r"\n\[… (\d+) bytes left out …\]\n", printed)
+    whole = "".join(f"{n}\n" for n in range(1, 300_001))
+    assert len(begin) + int(left_out) + len(end) == len(whole) and whole.startswith(begin) and whole.endswith(end)
+
+
 def test_peak_memory_is_the_programs_not_ours() -> None:
     ballast = bytearray(200_000_000)
     sample = run("true")

@@ -195,6 +195,24 @@ def test_what_a_process_had_stays_known_after_its_end(monkeypatch):
         child.wait()
 
 
+def test_a_runtime_that_was_not_loaded_at_the_first_look_is_seen_at_the_next():
+    code = "import ctypes\ninput()\nctypes.CDLL('libgomp.so.1')\nprint('loaded', flush=True)\ninput()\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        observer = Observer(child.pid)
+        # a program that has just begun has no variables for a moment
+        while not observer.sweep() or not observer._looked:
+            time.sleep(0.001)
+        assert observer.seen.processes[child.pid].runtime == ""
+        child.stdin.write("\n")
+        child.stdin.flush()
+        child.stdout.readline()
+        observer.sweep()
+        assert observer.seen.processes[child.pid].runtime == "libgomp"
+        child.communicate("\n")
+
+
 def test_what_ran_before_the_program_took_its_place_is_not_the_programs():
     (one, *_) = sorted(os.sched_getaffinity(0))
     # as taskset does: it runs a while where it likes, binds itself and becomes the program

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Axes and what their values do to a Setting."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.machine.model import Device, Machine
+from nodewise.machine.sources import load_machine
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options, Wanted
+from nodewise.tuning.axes import AXES, Options, Wanted
 from nodewise.tuning.catalogue.choose import followers_for, knobs_for
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.outline import named_values
@@ -207,3 +210,36 @@ def test_with_few_runs_no_part_of_a_list_is_left_out_for_its_place() -> None:
 def test_an_empty_value_is_shown_in_quotes() -> None:
     (axis,) = _options("./app {n}", "", parameters={"n": ("", "x")}).space.axes
     assert named_values(axis) == "'' (now), x"
+
+
+def _with_choices() -> Machine:
+    """One on which every axis has a choice."""
+    made = load_machine("synthetic:pack:2 numa:1 core:4 pu:2")
+    gpu = Device("gpu0", "gpu", tuple(range(8)))
+    return replace(made, source="live", devices=(gpu,), transparent_huge_pages="always")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        *((name, ("./app",)) for name in ("threads", "placement", "hugepages", "memory", "near", "isolation")),
+        ("ranks", ("mpirun", "-n", "2", "./app")),
+    ],
+)
+def test_each_axis_sets_something(name: str, command: tuple[str, ...]) -> None:
+    made = _with_choices()
+    both = ("threads", "placement") if name in ("threads", "placement") else (name,)
+    options = Options(
+        made, command, both, {"OMP_NUM_THREADS": "2"}, Wanted(isolation=("runc",) if name == "isolation" else ())
+    )
+    axis = next(axis for axis in options.space.axes if axis.name == name)
+    default, others = options.space.default, [v for v in axis.values if v != axis.default]
+    assert others
+    started = options.setting(default).start({}, made.allowed)
+    assert all(options.setting(default.having(**{name: v})).start({}, made.allowed) != started for v in others)
+
+
+def test_no_axis_is_left_out_of_that() -> None:
+    (mark,) = (m for m in test_each_axis_sets_something.pytestmark if m.name == "parametrize")  # type: ignore[attr-defined]
+    # what the program's libraries bring, and what it is built by, has tests of its own
+    assert {case[0] for case in mark.args[1]} == {*AXES} - {"schedule", "wait", "allocator", "knobs", "flags"}

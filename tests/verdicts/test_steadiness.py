@@ -92,6 +92,11 @@ def test_runs_that_are_slower_than_all_of_the_baselines_are_named(
         assert notes == []
 
 
+def test_runs_that_are_slower_than_some_of_the_baselines_are_not_slower_than_all() -> None:
+    pairs: Any = SimpleNamespace(deciding=lambda accept: ([1.0, *[2.0] * 9], [1.5] * 5 + [0.5] * 5))
+    assert slow_runs_note(pairs, "seconds", False, False) == ""
+
+
 def _slow_of(slow: int, runs: int) -> Any:
     return SimpleNamespace(deciding=lambda accept: ([2.0] * runs, [3.0] * slow + [1.0] * (runs - slow)))
 

@@ -21,15 +21,9 @@ from nodewise.pipelines.places import asked_places, placed, places_on
 from nodewise.pipelines.plan import Device, Plan
 from nodewise.pipelines.result import PipelineResult
 from nodewise.pipelines.work import file_of
+from nodewise.runner.family import families
 from nodewise.runner.mpi import check_root, family_of, start_words
 
-#: Ranks are not to be bound by their launcher: devices are, where the file says so. Open MPI hands a variable on that it is told of.
-_UNBOUND = {
-    "openmpi": ("--bind-to", "none"),
-    "intelmpi": ("-genv", "I_MPI_PIN", "0"),
-    "srun": ("--cpu-bind=none",),
-    "aprun": ("-cc", "none"),
-}
 _TRANSPORT = "nodewise-transport"
 _KEY = "NODEWISE_PIPELINE_KEY"
 
@@ -66,7 +60,8 @@ def launcher_words(
             "give both: --launcher mpich --ranks 4; or the launcher's command: -- mpirun -n 4 --host n1,n2",
         )
     words = start_words(launcher, ranks, per_node or 0, os.environ)
-    return _handing_on((*words, *_UNBOUND.get(launcher, ()))), ranks
+    # devices are bound, where the file says so, and their ranks are not
+    return _handing_on((*words, *families()[launcher].unbound)), ranks
 
 
 def _handing_on(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_question
+from nodewise.runner.family import families
 from nodewise.runner.objective import SECONDS
 from nodewise.runner.over_nodes import read_per_node
 from nodewise.statistics.scaling import FEWEST_COUNTS
@@ -42,8 +43,6 @@ Counts = str | Sequence[int]
 OVER = ("threads", "ranks", "nodes")
 #: No more of anything than this.
 _LARGEST = 1 << 20
-#: Launchers that start ranks elsewhere, and know themselves where there are enough processors.
-_ELSEWHERE = ("srun", "aprun")
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,10 @@ def _room(machine: Machine, over: str, ranked: Ranked | None, environment: Mappi
     if over == "threads" and ranked is None:
         return processors
     nodes = environment.get("SLURM_JOB_NUM_NODES", environment.get("SLURM_NNODES", "1"))
-    if ranked is None or Path(ranked.head[0]).name in _ELSEWHERE or nodes != "1" or over == "nodes":
+    if ranked is None or nodes != "1" or over == "nodes":
+        return None
+    # these know themselves where there are enough processors
+    if any(Path(ranked.head[0]).name in family.programs for family in families().values() if family.elsewhere):
         return None
     if over == "threads":
         return max(1, processors // ranked.ranks)

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import PurePath
 
 from nodewise.base.bounded_json import parse_json
@@ -37,8 +38,10 @@ _INTERPRETER = re.compile(
 )
 #: Their options whose value, the next word, is what is run; and those that have another value.
 _RUNS, _VALUED = ("-m", "-jar", "-c", "-e"), ("-W", "-X", "-cp", "-classpath", "--class-path", "-I", "-r")
-#: The least spread of single runs, in log time.
-_LEAST_NOISE = 0.002
+#: The least spread of single runs, in log time, and what it is taken for where no setting ran twice.
+_LEAST_NOISE, _GUESSED_NOISE = 0.002, 0.02
+#: So many runs of a setting say how they vary.
+_MOST_RUNS = 50
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,11 @@ def settings_seen(experiment: Experiment) -> list[SettingSeen]:
 
 
 def _noise(costs: Sequence[Sequence[float]]) -> float:
-    """The deviation of one run's log time, from settings that ran several times."""
-    gaps = [abs(math.log(c / median(own))) for own in costs if len(own) > 1 for c in own]
-    return max(_LEAST_NOISE, MAD_TO_SIGMA * median(gaps)) if gaps else 0.02
+    """The deviation of one run's log time, from settings that ran several times: from how any two runs of one differ, since the few
+    that there are lie nearer to their own median than to the true one.
+    """
+    gaps = [abs(math.log(a / b)) for own in costs for a, b in combinations(own[:_MOST_RUNS], 2)]
+    return max(_LEAST_NOISE, MAD_TO_SIGMA * median(gaps) / math.sqrt(2)) if gaps else _GUESSED_NOISE
 
 
 def surface_text(learned: Learned) -> str:

@@ -27,11 +27,11 @@ def read_files(path: Path, machine: str | None, own: Callable[[Path], Iterator[E
     if path.is_dir() and next(folders_below([path]), None) is not None:
         yield from own(path)
         return
-    data = None if path.is_dir() else _json(path)
     known = IMPORTERS.all()
+    titles = ", ".join(one.title for one in known.values())
+    data = None if path.is_dir() else _json(path, titles)
     importer = next((one for one in known.values() if one.wants(path, data)), None)
     if importer is None:
-        titles = ", ".join(one.title for one in known.values())
         raise InputError(
             f"{path} holds results of no tool that is known",
             f"known are {titles}, and folders of nodewise's experiments",
@@ -47,7 +47,7 @@ def read_files(path: Path, machine: str | None, own: Callable[[Path], Iterator[E
         yield _masked(replace(entry, host=entry.host or machine or ""))
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path, tools: str) -> Any:
     try:
         return parse_json(read_bounded(path))
     except OSError as problem:
@@ -55,7 +55,7 @@ def _json(path: Path) -> Any:
     except ValueError as problem:
         raise InputError(
             f"{path} is no result that can be imported, or it is damaged: {problem}",
-            "name JSON as the tool wrote it, such as hyperfine, Google Benchmark, pytest-benchmark, Criterion or asv",
+            f"name JSON as the tool wrote it; known are {tools}",
         ) from problem
 
 

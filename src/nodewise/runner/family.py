@@ -18,6 +18,7 @@ class Family:
     libraries whose programs it can start, its own first, none where it starts those of any (the launchers of a library come before it). `package` is what brings it, empty for the system itself. `file` is the
     library of its own by the name that a program asks the loader for, `own` a pattern of all names that it had;
     `subcommand` stands before its options (`flux run`), `count` are the words for how many ranks there are in all, `{ranks}`.
+    `unbound` are those by which it binds no rank, where it would by itself. `elsewhere`: it starts ranks on nodes of an allocation, not here.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Family:
     own: str = ""
     subcommand: tuple[str, ...] = ()
     count: tuple[str, ...] = ("-n", "{ranks}")
+    unbound: tuple[str, ...] = ()
+    elsewhere: bool = False
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
         """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""

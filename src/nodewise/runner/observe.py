@@ -34,7 +34,7 @@ _AT_ONCE_S = 0.02
 _MOST_STARTS = 4
 #: How often it is looked for whether one of so few processes became another program, while there is no sample.
 _EXEC_S, _EXEC_OF = 0.02, 4
-#: So many samples of a program that has no environment look for it; some have none.
+#: So many samples of a program that has no environment, or no library of OpenMP's, look for them; some have none.
 _HASTY_LOOKS = 4
 #: How often what a thread may use is looked at again: it rarely changes.
 _LOOK_AGAIN_S = 0.1
@@ -192,8 +192,8 @@ class Observer:
                     spent = time.thread_time() - begin
                     self._looking_s += spent
                     # a large program's maps are long: what they cost decides how often they are read
-                    # while a program takes another's place it has no environment, for a moment
-                    hasty = not whole and self._hasty.get(pid, 0) < _HASTY_LOOKS
+                    # while a program takes another's place it has no environment, for a moment, and then not yet its libraries
+                    hasty = not (whole and process.runtime) and self._hasty.get(pid, 0) < _HASTY_LOOKS
                     self._hasty[pid] = self._hasty.get(pid, 0) + hasty
                     self._looked[pid] = now + (0.0 if hasty else max(_LOOK_AGAIN_S, spent / MOST_COST))
             waiting += children_of(pid)

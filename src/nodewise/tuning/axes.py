@@ -29,7 +29,7 @@ from nodewise.tuning.machine_features import machine_features
 from nodewise.tuning.option import Draft, Option
 
 
-def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+def _threads(machine: Machine) -> Axis:
     cores = len(machine.allowed_cores)
     processors = len(machine.allowed)
     smt = max(len(c.pus) for c in machine.allowed_cores)
@@ -43,12 +43,12 @@ def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     )
 
 
-def _placement(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+def _placement() -> Axis:
     names = ("os", "compact", "scatter", "balanced")
     return Axis("placement", names, ("balanced", "os", "scatter", "compact"), "os", crossed=True)
 
 
-def _hugepages(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+def _hugepages(machine: Machine) -> Axis:
     values = ["default"]
     if machine.transparent_huge_pages in ("madvise", "always"):
         values.append("transparent")
@@ -59,7 +59,7 @@ def _hugepages(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     return Axis("hugepages", tuple(values), tuple(values), "default")
 
 
-def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+def _memory(machine: Machine) -> Axis:
     """Where pages go, on a machine with more than one NUMA node; without, there is nothing to choose."""
     values = ["default"]
     nodes = [n for n in machine.numa_nodes if not machine.limits.nodes or n.os_index in machine.limits.nodes]
@@ -71,8 +71,8 @@ def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     return Axis("memory", tuple(values), tuple(values), "default")
 
 
-def _near(machine: Machine, inherited: Mapping[str, str]) -> Axis:
-    """Near which devices the threads sit: all of a kind, where those are not as near to every processor."""
+def _near(machine: Machine) -> Axis:
+    """Near which devices the threads sit: all of a kind, where those are not as near to every processor. Raises InputError where none is."""
     every = set(machine.allowed)
     kinds: dict[str, list[str]] = {}
     for device in machine.devices:
@@ -80,18 +80,14 @@ def _near(machine: Machine, inherited: Mapping[str, str]) -> Axis:
             kinds.setdefault(device.kind, []).append(device.name)
     gpus = [name for name in kinds.get("gpu", []) if name.startswith("gpu")]
     values = ["any", *(",".join(gpus if kind == "gpu" else names) for kind, names in kinds.items())]
+    if len(values) == 1:
+        raise InputError(
+            "the axis near has nothing to choose: no device here is nearer to some of the processors than to others",
+            "leave it out; `nodewise machine` lists the devices that hwloc sees",
+        )
     return Axis("near", tuple(values), tuple(values), "any")
 
 
-_KNOWN: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
-    "threads": _threads,
-    "placement": _placement,
-    "hugepages": _hugepages,
-    "memory": _memory,
-    "near": _near,
-}
-#: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
-AXES = (*_KNOWN, "ranks", "isolation", "schedule", "wait", "allocator", "knobs", "flags")
 #: The C library's own allocator in the catalogue, the text by which it is known where it is linked in, and the files of
 #: those that can be told to use huge pages.
 _GLIBC_MALLOC, _GLIBC_MARK = "glibc-malloc", "GLIBC_TUNABLES"
@@ -165,15 +161,12 @@ class Options:
 
     def _make(self, names: Sequence[str]) -> list[Option]:
         found: dict[str, Option] = {}
-        made: dict[str, Callable[[], Option]] = {"ranks": self._ranks, "isolation": self._isolation}
         parameters = dict(self._wanted.parameters)
         if self._wanted.build and "flags" in names_in(self._wanted.build) and "flags" not in parameters:
             parameters["flags"] = FLAGS
         for name in names:
             if name in _KNOWN:
-                found[name] = self._known(name)
-            elif name in made:
-                found[name] = made[name]()
+                found[name] = _KNOWN[name](self)
             elif name in self._knobs:
                 found[name] = _knob_option(self._knobs[name])
             elif name == "knobs":
@@ -218,22 +211,24 @@ class Options:
                     f"give -P {name}=…, or where the program is to have it as it is -P '{name}={word}'",
                 )
 
-    def _known(self, name: str) -> Option:
-        axis = _KNOWN[name](self._machine, self._environment)
-        if name == "near" and len(axis.values) == 1:
-            raise InputError(
-                "the axis near has nothing to choose: no device here is nearer to some of the processors than to others",
-                "leave it out; `nodewise machine` lists the devices that hwloc sees",
-            )
-        ranked = self._holding.ranked
-        if name == "threads":
-            ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
-            now = self._holding.threads_now or max(1, self._holding.parallelism // ranks)
-            axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
-        if name == "hugepages" and not self._reads_huge_pages():
-            axis = _only(axis, ("default", "never"))
-        apply = {"hugepages": self._set_pages, "memory": self._set_memory}.get(name, _nothing)
-        return Option(axis, apply)
+    def _threads(self) -> Option:
+        axis, ranked = _threads(self._machine), self._holding.ranked
+        ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
+        now = self._holding.threads_now or max(1, self._holding.parallelism // ranks)
+        return Option(replace(axis, values=tuple(sorted({*axis.values, now})), default=now), _held)
+
+    def _placement(self) -> Option:
+        return Option(_placement(), _held)
+
+    def _near(self) -> Option:
+        return Option(_near(self._machine), _held)
+
+    def _hugepages(self) -> Option:
+        axis = _hugepages(self._machine)
+        return Option(axis if self._reads_huge_pages() else _only(axis, ("default", "never")), self._set_pages)
+
+    def _memory(self) -> Option:
+        return Option(_memory(self._machine), self._set_memory)
 
     def _ranks(self) -> Option:
         if self._holding.ranked is None:
@@ -254,7 +249,7 @@ class Options:
             n for n in dict.fromkeys([now, *(n * times for n in parts)]) if n == now or 1 <= n <= processors * times
         ]
         values = tuple(sorted(natural))
-        return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
+        return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _held)
 
     @property
     def starts_ranks(self) -> bool:
@@ -395,8 +390,8 @@ def _only(axis: Axis, values: Sequence[str]) -> Axis:
     return replace(axis, values=kept, natural=kept)
 
 
-def _nothing(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-    """Threads, placement and ranks are set together, by `Holding`."""
+def _held(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+    """Sets nothing: threads, placement, nearness and ranks are set together, by `Holding.hold`. Any other axis has a setter of its own."""
 
 
 def _knob_option(knob: Knob) -> Option:
@@ -411,3 +406,17 @@ def _knob_option(knob: Knob) -> Option:
         return choice.meaning if choice is not None and choice.meaning else knob.meaning
 
     return Option(Axis(knob.name, knob.values, knob.values, knob.default), set_it, about)
+
+
+#: By the name of an axis its option for a tune.
+_KNOWN: dict[str, Callable[[Options], Option]] = {
+    "threads": Options._threads,
+    "placement": Options._placement,
+    "hugepages": Options._hugepages,
+    "memory": Options._memory,
+    "near": Options._near,
+    "ranks": Options._ranks,
+    "isolation": Options._isolation,
+}
+#: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
+AXES = (*_KNOWN, "schedule", "wait", "allocator", "knobs", "flags")

@@ -3,4 +3,14 @@
 
 from nodewise.runner.family import Family
 
-FAMILY = Family("aprun", "ALPS", programs=("aprun",), says="ALPS|aprun", each=("-N", "{n}"), libraries=(), package="")
+FAMILY = Family(
+    "aprun",
+    "ALPS",
+    programs=("aprun",),
+    says="ALPS|aprun",
+    each=("-N", "{n}"),
+    libraries=(),
+    package="",
+    unbound=("-cc", "none"),
+    elsewhere=True,
+)

@@ -14,4 +14,5 @@ FAMILY = Family(
     file="libmpi.so.12",
     # MPICH and all that keep to its binary interface call theirs so where nobody renames it
     own=r"libmpi\.so\.12",
+    unbound=("-genv", "I_MPI_PIN", "0"),
 )

@@ -13,4 +13,5 @@ FAMILY = Family(
     package="openmpi-bin",
     file="libmpi.so.40",
     own=r"libmpi\.so\.(20|40|80)",
+    unbound=("--bind-to", "none"),
 )

@@ -12,4 +12,6 @@ FAMILY = Family(
     each=("--nodes", "{nodes}", "--ntasks-per-node", "{n}"),
     libraries=(),
     package="slurm-client",
+    unbound=("--cpu-bind=none",),
+    elsewhere=True,
 )
