@@ -33,6 +33,8 @@ def prepared(*words: str, cores: int = 16, env: dict[str, str | int | float] | N
         (16, ("a",), {"counts": [8, 1, 8]}, (1, 8), "threads"),
         (16, ("mpirun", "-n", "8", "a"), {}, (1, 2, 3, 4, 6, 8), "ranks"),
         (16, ("mpirun", "-n", "4", "a"), {"over": "threads"}, (1, 2, 3, 4), "threads"),
+        # where there are processors for them srun knows
+        (4, ("srun", "-n", "8", "a"), {}, (1, 2, 3, 4, 6, 8), "ranks"),
         (2, ("srun", "-n", "64", "--ntasks-per-node", "16", "a"), {"over": "nodes"}, (1, 2, 3, 4), "nodes"),
     ],
 )

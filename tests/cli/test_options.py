@@ -410,6 +410,13 @@ def test_axes_that_stand_apart_are_seen_to_be_axes(option: str, capfd: pytest.Ca
     assert said.startswith("error: no such program: placement") and f"{option} threads,placement" in said
 
 
+@pytest.mark.parametrize("option", ["-u", "--time-unit", "--style", "--sort", "--output", "--min-benchmarking-time"])
+def test_options_of_hyperfine_that_show_otherwise_say_what_does(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+    said = _said(["compare", option, "x", "true", "false"], capfd)
+    assert said.startswith(f"error: no such option: {option}\n") and "hint: leave it out: " in said
+    assert "leave it out" not in _said(["run", option, "x", "true"], capfd)
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

@@ -18,8 +18,12 @@ def test_starting_up_is_named_where_it_took_much(run_s: float, spent_s: float, g
     assert problem.hint and problem.hint.startswith("give --budget ")
 
 
-@pytest.mark.parametrize(("error", "said"), [("exit code 20", True), ("killed by SIGSEGV", False)])
+@pytest.mark.parametrize(
+    ("error", "said"), [("exit code 20", True), ("killed by SIGSEGV", False), ("exit code 127", False)]
+)
 def test_a_program_that_ends_well_with_another_exit_code_hears_how_to_say_so(error: str, said: bool) -> None:
     with pytest.raises(ProgramError, match=error) as told:
         check_first_run(Sample(1.0, 1.0, 0.0, error=error), None, True)
     assert ("name 20 in --accept-codes" in str(told.value.hint)) == said
+    # what is not there does not end well
+    assert ("--accept-codes" in str(told.value.hint)) == said

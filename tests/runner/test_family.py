@@ -41,6 +41,17 @@ def test_the_launcher_of_its_own_comes_first() -> None:
     assert starters_of("Open MPI")[0].name == "openmpi"
 
 
+def test_those_that_bind_ranks_can_be_told_not_to() -> None:
+    found = {name: " ".join(family.unbound) for name, family in families().items()}
+    wanted = {
+        "openmpi": "--bind-to none",
+        "intelmpi": "-genv I_MPI_PIN 0",
+        "srun": "--cpu-bind=none",
+        "aprun": "-cc none",
+    }
+    assert {name: words for name, words in found.items() if words} == wanted
+
+
 def test_the_number_of_ranks_stands_where_a_launcher_wants_it() -> None:
     assert family(each=("-r", "{n}")).words("x", 8, 4) == ("x", "-n", "8", "-r", "4")
     jobs = family(count=("--np={ranks}", "-s"), subcommand=("run",), each=("--nodes={nodes}",))

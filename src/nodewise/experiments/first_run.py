@@ -17,6 +17,8 @@ from nodewise.tuning.outline import named_values
 FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
 _WITH_START = 1.2
+#: What was gone before the first run is named where it makes the budget larger by this factor.
+_MUCH = 1.2
 #: What shells and env(1) exit with where a command cannot be started, or there is none of that name.
 _NOT_FOUND = (126, 127)
 #: How long a first run may take whatever the budget is (seconds): from how long it takes follows the budget that would do.
@@ -85,7 +87,7 @@ def too_small(run_s: float, spent_s: float) -> InputError:
     """The budget has not the fewest runs of `run_s` seconds, where `spent_s` were gone before the first one."""
     runs_s = budget_for_s(run_s)
     enough = min(spent_s + runs_s, runs_s / (1 - MOST_STARTING))
-    gone = f", and {format_seconds(spent_s)} were gone before the first of them" if enough > 1.2 * runs_s else ""
+    gone = f", and {format_seconds(spent_s)} were gone before the first of them" if enough > _MUCH * runs_s else ""
     return InputError(
         f"the budget is too small: one run takes {format_seconds(run_s)}, a verdict needs {FEWEST_RUNS} runs{gone}",
         f"give --budget {whole_duration(enough)} or more, or a smaller input",

@@ -27,7 +27,7 @@ def channel(shorthand: str, **options: Any) -> Definition:
     return {"field": name, "type": _TYPES[kind], **options}
 
 
-X = Y = YOffset = Color = Shape = Size = Opacity = Detail = Order = Text = Tooltip = channel
+X = Y = YOffset = Color = Shape = Size = Detail = Order = Text = Tooltip = channel
 
 
 def options(**given: Any) -> Definition:
