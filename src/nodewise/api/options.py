@@ -162,8 +162,9 @@ def choose_run(
     isolation: str | Sequence[str] = (),
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
-    accept_codes = exit_codes(accept_codes, "--accept-codes")
+    # all keywords, and nothing else: no line stands before this one
     given = dict(locals())
+    accept_codes = given["accept_codes"] = exit_codes(accept_codes, "--accept-codes")
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
     if ignore_failure and accept_codes:
