@@ -11,12 +11,12 @@ from nodewise.statistics.summary import Running, median
 class Costs:
     """Seconds by setting. What was cut off is no usual cost, and what failed none of the search's.
 
-    `times` are what is compared, of runs that ended well; `slowest_s` is the longest run of the baseline.
+    `times` are what is compared, of runs that ended well; `slowest_baseline_s` is the longest run of the baseline.
     """
 
     def __init__(self) -> None:
         self.times: dict[str, Running] = {}
-        self.slowest_s = 0.0
+        self.slowest_baseline_s = 0.0
         self._costs: dict[str, list[float]] = {}
         self._searched: list[float] = []
 
@@ -25,7 +25,7 @@ class Costs:
         if not sample.cut_off:
             self._costs.setdefault(key, []).append(cost_s)
             if key == BASELINE:
-                self.slowest_s = max(self.slowest_s, cost_s)
+                self.slowest_baseline_s = max(self.slowest_baseline_s, cost_s)
         if sample.ok:
             self.times.setdefault(key, Running()).add(sample.seconds)
             if searching:

@@ -9,13 +9,14 @@ from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
+from nodewise.search.surrogate import GUESSED_NOISE
 from nodewise.statistics.summary import MAD_TO_SIGMA, mad
 from nodewise.verdicts.ablation import ablation_blocks
 
 #: How many standard errors the gain should lie above none after the confirmation.
 _SURE = 3.5
 #: What the confirmation may take of all runs at most: the one where a run's time varies as usual, up to the other.
-_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
+_CONFIRM_SHARES = (0.5, 0.65)
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 #: A machine that has slowed down by so much still comes to an answer, if that takes no more than this share of all runs: hosts of virtual
@@ -109,7 +110,7 @@ class Reserve:
         `pair_s` is what a run of the baseline and one of the best point take together; `timed`: time ends the budget.
         """
         least_share, most_share = _CONFIRM_SHARES
-        share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
+        share = min(most_share, least_share * max(1.0, self._search.noise / GUESSED_NOISE))
         # the baseline is slower than what the search has come to run; where runs are counted one is one
         price = max(1.0, pair_s / 2 / self._costs.typical_s)
         fewest = 2 * fewest_blocks(alpha) * price

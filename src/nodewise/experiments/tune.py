@@ -336,7 +336,7 @@ class Tuner:
         patience, until_s, ends_s = self._runs.patience_s(), math.inf, self._meter.budget.seconds
         if ends_s is not None and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
-            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
+            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_baseline_s))
             # what is slower than the search is used to does not eat up what the confirmation of a candidate needs
             if self._best() is not None:
                 until_s = ends_s - (self._runs.affordable() - room) * self._costs.typical_s

@@ -42,12 +42,12 @@ class TuneRuns:
 
     def _allowed_s(self) -> float:
         """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
-        return left + self.costs.slowest_s if (left := self._meter.left_s(self._meter.budget)) > 0 else 0.0
+        return left + self.costs.slowest_baseline_s if (left := self._meter.left_s(self._meter.budget)) > 0 else 0.0
 
     def patience_s(self) -> float:
         """After how many seconds a run is cut off."""
         slower = len(self._question.machine.allowed) if self._question.sweep else 1  # one thread is shown, too
-        most = _PATIENCE * slower * self.costs.slowest_s + _PATIENCE_S
+        most = _PATIENCE * slower * self.costs.slowest_baseline_s + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 

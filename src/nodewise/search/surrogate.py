@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 _DEGREES = 3.0
 #: The spread of one run's log time that is expected before there are any, and how many runs that guess is worth.
-_GUESSED_NOISE, _GUESS_WEIGHT = 0.01, 4.0
+GUESSED_NOISE, _GUESS_WEIGHT = 0.01, 4.0
 _LEAST_NOISE = 0.0005
 #: Slower than the best by more than this (in log time) is compressed: how slow a bad setting is says little of a good one.
 _KNEE = 0.4
@@ -84,7 +84,7 @@ class Surrogate:
         self._theta: Array = self._prior[:, 0].copy()
         self._speed: Array = np.full(len(self._theta), 0.1)
         self._learned = 0
-        self.noise = _GUESSED_NOISE
+        self.noise = GUESSED_NOISE
         self.drift = 0.003
 
     def fit(self, features: Array, runs: Runs) -> None:
@@ -179,11 +179,11 @@ class Surrogate:
         factor = math.sqrt(float(again.sum()) / free)
         spread = MAD_TO_SIGMA * float(np.median(np.abs(level - own[runs.which])[again])) * factor
         share = free / (free + _GUESS_WEIGHT)
-        if spread > _GUESSED_NOISE:
+        if spread > GUESSED_NOISE:
             # more noise than expected is believed sooner than less: what looks like a gain may be nothing else
-            self.noise = math.sqrt(share * spread**2 + (1 - share) * _GUESSED_NOISE**2)
+            self.noise = math.sqrt(share * spread**2 + (1 - share) * GUESSED_NOISE**2)
         else:
-            log_noise = share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE)
+            log_noise = share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(GUESSED_NOISE)
             self.noise = max(_LEAST_NOISE, math.exp(log_noise))
 
     def _of_blocks(self, runs: Runs, residual: Array, weight: Array, blocks: int) -> Array:
