@@ -37,6 +37,11 @@ def test_an_option_has_two_names(long, short):
     assert one == other
 
 
+@pytest.mark.parametrize("binding", ["", "-cc none", "-cc cpu", "-cc depth", "-cc numa_node", "-cc 0,1"])
+def test_a_placement_says_whose_it_is(binding):
+    assert _read(f"-n 2 {binding}")[0].policy == "aprun"
+
+
 @pytest.mark.parametrize("option", ["-B", "-F", "-r", "-sl", "-sn", "-cp"])
 def test_what_is_not_modelled_is_said(option):
     try:

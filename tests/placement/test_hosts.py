@@ -21,6 +21,20 @@ def nodes_of(found):
     return [node for node, _ in found.placement.seats()]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-n 3 -hosts a:2,b:1 -ppn x", "mpiexec: -ppn 'x' is no number"),
+        ("-n x -hosts a,b", "mpiexec: -n 'x' is no number"),
+        ("-n 2 -hosts a,,b", "mpiexec: -hosts 'a,,b'"),
+    ],
+)
+def test_what_is_wrong_with_hydras_hosts_is_said_as_mpiexecs(text, said):
+    with pytest.raises(InputError) as caught:
+        read("mpich", f"mpiexec {text} -bind-to core")
+    assert caught.value.what.startswith(said)
+
+
 # which proxy of MPICH's Hydra 4.0 started each rank, asked here with -launcher fork
 @pytest.mark.parametrize(
     ("text", "nodes"),

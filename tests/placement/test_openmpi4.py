@@ -39,6 +39,12 @@ def test_open_mpi_4(text, expected):
     assert list(zones(synthetic(SMT), openmpi4=text, ranks=4)) == expected
 
 
+@pytest.mark.parametrize("cache", ["l1cache", "l2cache", "l3cache"])
+def test_open_mpi_4_numbers_ranks_by_caches_where_there_are_some(cache):
+    with pytest.raises(InputError, match=f"this machine has no {cache}"):
+        zones(synthetic(SMT), openmpi4=f"--map-by core --rank-by {cache}", ranks=4)
+
+
 def test_open_mpi_4_leaves_ranks_unbound_where_it_could_not_bind_them():
     everything = (tuple(range(32)),)
     assert zones(synthetic(SMT), openmpi4="--map-by ppr:3:hwthread", ranks=2) == everything * 2

@@ -46,6 +46,14 @@ def test_with_few_runs_no_setting_has_a_second_one_before_all_have_a_first(runs:
     assert len(search.without_run) == max(0, 5 - runs)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_those_with_the_fewest_runs_are_next(seed: int) -> None:
+    search = GridSearch(SPACE, seed)
+    first = search.ask(3)
+    search.tell(dict.fromkeys(first, 1.0))
+    assert not set(map(_key, search.ask(2))) & set(map(_key, first))
+
+
 def test_what_fails_is_not_run_again() -> None:
     had, _ = _swept(1000, failing=(2, "compact"))
     assert had[(2, "compact")] == 1 and had[(4, "os")] == ROUNDS

@@ -23,6 +23,7 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, metric_notes
+from nodewise.verdicts.secondary import _noise as secondary_noise
 from nodewise.verdicts.stored import stored
 from tests.questions import compare_question
 from tests.surfaces import Scripted, machine, many_core, threads_of
@@ -199,6 +200,10 @@ def test_how_much_runs_vary_is_known_from_those_that_ran_more_than_once() -> Non
     secondary = SecondaryMetrics(experiment)
     assert "close" not in secondary.pareto_fronts([*rows, close])["energy_j"]
     assert secondary.pareto_fronts([*rows, far])["energy_j"] == ("far", "slow")
+    # where none ran twice nothing is known of it, and nothing is added
+    lone = [_row("one", 1.0, 100.0, runs=1), _row("other", 2.0, 50.0, runs=1), _row("beaten", 2.1, 101.0, runs=1)]
+    assert secondary.pareto_fronts(lone)["energy_j"] == ("one", "other")
+    assert secondary_noise([]) == 0 < secondary_noise([(1.0, 0.01)])
 
 
 def test_numbers_that_were_read_and_decide_nothing_are_named() -> None:
