@@ -61,7 +61,7 @@ def test_what_comes_while_it_is_to_be_heard_later_is_heard_after_that(monkeypatc
             assert watched() is None
             with pytest.raises(KeyboardInterrupt):
                 time.sleep(10)
-            assert time.monotonic() - begin < 5 and len(started) == 3
+            assert time.monotonic() - begin < 5 and len(started) >= 3
     finally:
         signal.signal(signal.SIGTERM, before)
 
