@@ -185,3 +185,14 @@ def test_another_kind_lies_beyond_the_bound_of_fewer_on_either_side(
     # five spreads below, and six above; were it not one of many that are beyond three and five
     group = Bulk(0.0, 1.0, 1.0, 5.0, 6.0, beyond_low=2.0, beyond_high=1.0)
     assert (group.lies_apart(value, side), group.is_another_kind(value, side)) == (apart, kind)
+
+
+@pytest.mark.parametrize(
+    ("side", "below", "above"), [("low", True, False), ("high", False, True), ("both", True, True)]
+)
+def test_a_side_is_the_one_that_is_asked_for(side: str, below: bool, above: bool) -> None:
+    most = Bulk(10.0, 1.0, 2.0, 5.0, 4.0)
+    assert (most.lies_apart(4.9, side), most.lies_apart(18.1, side)) == (below, above)
+    assert not any(most.lies_apart(v, side) for v in (5.1, 17.9))
+    moved = Bulk(10.0, 1.0, 2.0, 5.0, 4.0, beyond_low=1.0, beyond_high=1.0)
+    assert (moved.is_another_kind(5.5, side), moved.is_another_kind(17.0, side)) == (below, above)
