@@ -6,20 +6,15 @@ from pathlib import Path
 import pytest
 
 from nodewise.api.profile import _warnings, prepare_profile
-from nodewise.base.errors import UnavailableError
-from nodewise.profile.perf import Perf, Recording, find_perf
+from nodewise.profile.perf import Perf, Recording
 
-
-@pytest.fixture
-def perf() -> Perf:
-    try:
-        return find_perf()
-    except UnavailableError as problem:
-        pytest.skip(problem.what)
+#: As it is found where it is installed; nothing is recorded here.
+PERF = Perf("/usr/bin/perf", "6.1", "cpu-clock:u", False)
 
 
 @pytest.mark.parametrize(("most_bytes", "word"), [(1 << 20, "--max-size=1048576B"), (0, "")])
-def test_a_limit_of_size_is_perfs(perf: Perf, tmp_path: Path, most_bytes: int, word: str) -> None:
+def test_a_limit_of_size_is_perfs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most_bytes: int, word: str) -> None:
+    monkeypatch.setattr("nodewise.api.profile.find_perf", lambda off_cpu: PERF)
     words = prepare_profile(["/bin/true"], tmp_path, most_bytes=most_bytes).words
     assert [w for w in words if w.startswith("--max-size")] == [word] * bool(word)
 
@@ -33,7 +28,7 @@ def test_a_limit_of_size_is_perfs(perf: Perf, tmp_path: Path, most_bytes: int, w
     ],
 )
 def test_what_a_recording_may_cost_is_said(
-    perf: Perf, tmp_path: Path, rate: int, chains: str, most_bytes: int, said: list[str]
+    tmp_path: Path, rate: int, chains: str, most_bytes: int, said: list[str]
 ) -> None:
-    found = _warnings(Recording(perf, tmp_path / "x", rate, chains, False, most_bytes))
+    found = _warnings(Recording(PERF, tmp_path / "x", rate, chains, False, most_bytes))
     assert len(found) == len(said) and all(text in warning for text, warning in zip(said, found, strict=True))

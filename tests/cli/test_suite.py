@@ -308,6 +308,18 @@ def test_disturbed_runs_count_as_they_did_at_first(nodewise: Command, project: P
     assert done.returncode == 2 and "begun without it, and goes on as it was asked for then" in done.stderr
 
 
+def test_one_that_is_damaged_is_a_row_and_the_others_go_on(nodewise: Command, project: Path) -> None:
+    rows(nodewise, "--out", "kept", "nap")
+    first, second = (project / "kept" / name / "samples.jsonl" for name in ("nap_s=0.01", "nap_s=0.02"))
+    before = second.read_bytes()
+    first.with_name("question.json").write_text("{}")
+    # nobody says again that disturbed runs count: the second one knows
+    done = nodewise("suite", "run", "--resume", "kept", "--json", "nap")
+    found = {row["name"]: row for row in json.loads(done.stdout)["rows"]}
+    assert done.returncode == 1 and "question.json is damaged" in found["nap s=0.01"]["error"]
+    assert found["nap s=0.02"]["runs"] == 6 and second.read_bytes() == before
+
+
 def test_the_place_of_a_parameter_without_values_is_named(nodewise: Command, tmp_path: Path) -> None:
     (tmp_path / "nodewise.toml").write_text("[command.a]\nrun = 'sleep {n}'\n[command.b]\nrun = 'sleep 0.0{k}'\n")
     done = nodewise("suite", "check")

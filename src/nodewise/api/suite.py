@@ -7,7 +7,7 @@ import dataclasses
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +119,14 @@ def run_suite(
 
 def _accepted_then(out: Path, cases: Sequence[Case], accept_disturbed: bool) -> bool:
     """Whether disturbed runs count in a suite that goes on: as its first runs were asked for. Raises InputError where that is not what is asked now."""
-    begun = [out / case.folder for case in cases if (out / case.folder / "question.json").exists()]
-    if not begun:
+    then = None
+    for folder in (out / case.folder for case in cases if (out / case.folder / "question.json").exists()):
+        # one that is damaged is a row that says so, and the others go on
+        with suppress(NodewiseError):
+            then = bool(read_question(folder).get("accept_disturbed", False))
+            break
+    if then is None:
         return accept_disturbed
-    then = bool(read_question(begun[0]).get("accept_disturbed", False))
     if accept_disturbed and not then:
         raise InputError(
             "--accept-disturbed: this suite was begun without it, and goes on as it was asked for then",
