@@ -119,3 +119,9 @@ def test_no_block_is_given_away_where_that_evens_out_nothing() -> None:
     assert comparable("A", "B", after) == list(range(len(after)))
     # one whose blocks lead to the far end is evened out, by the latest
     assert comparable("A", "B", [("p0", "p6")] * 5) == [0, 1]
+
+
+def test_blocks_are_given_away_where_that_moves_a_surplus_by_two() -> None:
+    # p0 three times more often before A, p3 before B; each block moves one from a predecessor to the next
+    after = [(f"p{i}", f"p{i + 1}") for i, count in enumerate((3, 4, 3)) for _ in range(count)]
+    assert comparable("A", "B", after) == [0, 1, 3, 4, 5, 7, 8]

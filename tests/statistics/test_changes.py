@@ -10,7 +10,7 @@ autocorrelation of 0.5, and 4.3 to 9.3 % with 0.7. A change by two deviations in
 import numpy as np
 import pytest
 
-from nodewise.statistics.changes import FEWEST, RATE, critical, find_changes, stretches
+from nodewise.statistics.changes import FEWEST, RATE, critical, find_changes, largest, ranks_of, stretches
 from tools.critical_changes import NOISE, marked
 
 
@@ -127,3 +127,18 @@ def test_a_long_series_that_does_not_change_is_rarely_marked() -> None:
     dice = np.random.default_rng(77)
     # 60 at 5 %: eight or more would come once in a hundred times
     assert sum(bool(find_changes(1 + 0.01 * dice.normal(size=1500))) for _ in range(60)) < 8
+
+
+def test_twelve_values_are_enough() -> None:
+    assert [c.first for c in find_changes([1 + 0.001 * (i % 3) + (i >= 6) for i in range(FEWEST)])] == [
+        6
+    ] and FEWEST == 12
+
+
+def test_a_change_is_where_the_fewest_levels_taken_away_place_it() -> None:
+    def placed(seed: int, *levels: float) -> int:
+        series = np.repeat(levels, 10) + 0.05 * np.random.default_rng(seed).normal(size=10 * len(levels))
+        return int(largest(ranks_of(series)[None, :])[1][0])
+
+    # with more taken away these are at 16 and 10
+    assert (placed(20, 1.0, 1.05, 1.1, 1.1), placed(152, 1.0, 1.05, 1.1, 1.1)) == (9, 9)

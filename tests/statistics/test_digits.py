@@ -79,7 +79,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "changes: there and back": lambda: _changes([v + 9 * (30 <= i < 55) for i, v in enumerate(_stepped(90, 90))]),
     "changes: critical": lambda: [list(critical(n)) for n in (12, 13, 14, 15, 16, 20, 25, 32, 40, 50, 64, 90, 128, 180, 256, 300)],
     **{f"bulk: normal, {n}": lambda n=n: _bulk(_normal(n, n)) for n in (7, 8, 9, 19, 20, 49, 50, 51, 300, 900)},  # type: ignore[misc]
-    **{f"bulk: heavy, {n}": lambda n=n: _bulk(_heavy(n, n)) for n in (8, 20, 50, 300, 900)},  # type: ignore[misc]
+    **{f"bulk: heavy, {n}": lambda n=n: _bulk(_heavy(n, n)) for n in (8, 20, 50, 55, 300, 900)},  # type: ignore[misc]
     "bulk: skewed": lambda: _bulk([v * v for v in _normal(200, 5)]),
     "bulk: negative skew": lambda: _bulk([-v * v for v in _normal(60, 6)]),
     "bulk: two kinds": lambda: _bulk([*_normal(90, 7), *(v + 30 for v in _normal(12, 8))]),

@@ -3,6 +3,7 @@
 
 import pytest
 
+from nodewise.base.stolen_time import ROUNDING_S
 from nodewise.statistics.disturbance import PASSING, Met, disturbance, repeat_worthy, repeats_due
 
 
@@ -167,3 +168,16 @@ def test_steal_of_less_than_half_of_what_is_usual_in_a_fifth_of_all_is_none_that
     for least, alike in ((0.045, True), (0.035, False)):
         runs = [_met(b, "a", used=1.0, stolen=least if b % 5 == 0 else 0.08) for b in range(40)]
         assert bool(disturbance(runs).conditions) == alike
+
+
+def test_steal_of_a_short_run_is_more_than_rounding_or_none() -> None:
+    def met(stolen: float) -> int:
+        runs = [Met(block, "a", used_s=0.3, stolen_s=stolen if block == 12 else 0.0) for block in range(13)]
+        return len(disturbance(runs).which)
+
+    assert (met(ROUNDING_S), met(ROUNDING_S + 0.001)) == (0, 1)
+
+
+def test_of_a_run_of_which_nothing_more_is_known_nothing_is_added() -> None:
+    run = Met(0, "a")
+    assert (run.used_s, run.stolen_s, run.rest_s, run.rest_busy_s, run.served_s) == (0, 0, 0, 0, 0)

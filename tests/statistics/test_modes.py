@@ -77,6 +77,29 @@ def test_three_modes_are_three() -> None:
     assert sum(m.share for m in seen.modes) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("n", [20, 30, 60])
+def test_modes_at_even_distances_are_not_cut_through(n: int) -> None:
+    r = np.random.default_rng(23)
+    found = 0
+    for _ in range(20):
+        seen = modes(np.concatenate([c * (1 + 0.003 * r.normal(size=n)) for c in (1.0, 1.2, 1.44)]))
+        found += [round(m.share, 3) for m in seen.modes] == [0.333] * 3
+    assert found >= 18
+
+
+def test_at_most_six_modes_are_told_apart() -> None:
+    r = np.random.default_rng(24)
+
+    def seen(*centres: float) -> list[float]:
+        drawn = modes(np.concatenate([c * (1 + 0.002 * r.normal(size=60)) for c in centres]))
+        return [round(m.seconds, 2) for m in drawn.modes]
+
+    assert seen(1.0, 1.1, 2.0, 2.2) == [1.0, 1.1, 2.0, 2.2]
+    assert seen(1.0, 1.1, 2.0, 2.2, 4.0, 4.4) == [1.0, 1.1, 2.0, 2.2, 4.0, 4.4]
+    # seven, of which the last two are left together
+    assert len(seen(1.0, 1.1, 1.21, 5.0, 5.5, 25.0, 27.5)) == 6
+
+
 def test_of_few_or_equal_times_there_is_one_mode() -> None:
     for times in ([2.0], [1.0, 9.0] * 4, [3.0] * 50):
         seen = modes(times)

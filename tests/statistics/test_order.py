@@ -89,3 +89,15 @@ def test_of_two_random_orders_the_one_whose_neighbours_have_met_less_often_is_ta
     met.update(itertools.pairwise(run))
     # 239 steps over 36 pairs; by chance alone some pair is met twice as often as another
     assert max(met.values()) - min(met[pair] for pair in itertools.product("ABCDEF", repeat=2)) <= 6
+
+
+def test_what_follows_a_run_outside_of_the_blocks_is_balanced_too() -> None:
+    uneven = 0
+    for seed in range(20):
+        order, first = BalancedOrder(Random(seed)), Counter[str]()
+        for _ in range(90):
+            order.ran("W")
+            first[order.next("ABC")[0]] += 1
+        uneven += max(first.values()) - min(first.values())
+    # 58 where only neighbours within a block are counted
+    assert uneven <= 45

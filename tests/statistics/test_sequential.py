@@ -88,3 +88,8 @@ def test_levels_are_the_same_everywhere(alpha: float, comparisons: int, fewest: 
 def test_planned_looks_are_the_same_everywhere(most: int, alpha: float, at: tuple[int, ...], chance: float) -> None:
     looks = plan_looks(most, alpha)
     assert (looks.at, looks.alpha) == (at, alpha) and 1 - looks.level == pytest.approx(chance)
+
+
+def test_a_look_before_the_end_is_none_at_the_end_or_after_it() -> None:
+    assert plan_looks(20, before_end=20) == plan_looks(20, before_end=25) == plan_looks(20)
+    assert plan_looks(20, before_end=19).at[-2:] == (19, 20)

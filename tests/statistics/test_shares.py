@@ -59,3 +59,8 @@ def test_samples_of_no_kind_belong_to_the_whole() -> None:
 def test_shares_of_no_samples_are_refused() -> None:
     with pytest.raises(ValueError, match="no samples"):
         share_intervals([], 2)
+
+
+def test_no_share_is_above_one_or_below_none_by_rounding() -> None:
+    ends = [end for total in range(1, 400) for count in (0, total) for end in wilson(count, total)]
+    assert min(ends) == 0 and max(ends) == 1

@@ -160,3 +160,13 @@ def test_what_a_step_needs_to_be_seen() -> None:
     assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 2 * third, 1 / 3 + 3 * third]) == 0
     assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 2.06 * third, 1 / 3]) == 0
     assert infer_step([0.3, 0.3 + third, 0.3 + 2 * third, 0.3]) == 0
+
+
+def test_a_level_in_between_may_be_missing() -> None:
+    third = 1 / 30
+    assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 3 * third, 1 / 3]) == pytest.approx(third)
+
+
+def test_what_lies_on_an_end_of_a_widened_interval_is_inside() -> None:
+    low, high = widened((1.1, 1.3), np.array([0.51] * 3), np.array([0.41] * 3), 0.0)
+    assert low < 1.1 and high > 1.3

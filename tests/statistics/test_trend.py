@@ -116,3 +116,10 @@ def test_a_first_run_is_off_by_more_than_the_rest_is_apart() -> None:
     # four others are enough, and half a percent is too little
     assert first_run_differs([1.5, 1, 1, 1, 1]) == 0.5
     assert first_run_differs([1.00501, 1, 1, 1, 1]) is not None and first_run_differs([1.00499, 1, 1, 1, 1]) is None
+
+
+def test_the_first_run_differs_where_no_other_is_as_far_out() -> None:
+    assert first_run_differs([9.0, *[1.0, 1.1] * 5]) == pytest.approx(9 / 1.05 - 1)
+    assert first_run_differs([9.0, *[1.0, 1.1] * 5, 9.0]) is None
+    assert first_run_differs([0.1, *[1.0, 1.1] * 5]) is not None
+    assert first_run_differs([0.1, *[1.0, 1.1] * 5, 0.1]) is None

@@ -82,3 +82,11 @@ def test_a_step_widens_it_and_bad_times_are_refused() -> None:
     for bad in (([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [-1.0])):
         with pytest.raises(ValueError, match=r"need runs|above zero"):
             unpaired_interval(*bad)
+
+
+def test_where_all_differences_are_needed_they_are_the_ends() -> None:
+    # of six and six runs the outermost differences have a chance of one in 924 on each side
+    one, other = [float(v) for v in range(10, 16)], [float(v) for v in range(1, 7)]
+    found = unpaired_interval(one, other, 0.997, step=0.0)
+    assert (found.low, found.high) == pytest.approx((10 / 6, 15.0))
+    assert math.isinf(unpaired_interval(one, other, 0.999, step=0.0).high)

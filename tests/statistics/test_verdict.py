@@ -128,6 +128,7 @@ def test_each_word_has_its_sentence() -> None:
     # rounded up, and no less than what was asked to count as none
     assert Verdict(Word.NO_DIFFERENCE, ratio, 0.01).sentence == f"no difference beyond 1.7%: {format_ratio(ratio)}"
     assert Verdict(Word.NO_DIFFERENCE, ratio, 0.05).sentence == f"no difference beyond 5%: {format_ratio(ratio)}"
+    assert Verdict(Word.NO_DIFFERENCE, ratio, 0.6).sentence == f"no difference beyond 60%: {format_ratio(ratio)}"
     assert Verdict(Word.NO_DIFFERENCE, Ratio(1.0, 0.99, 1.016, 9), 0.01).sentence.startswith(
         "no difference beyond 1.6%"
     )

@@ -43,7 +43,9 @@ _APART = 3.5
 #: outliers are taken for two modes in at most 2 of 100 series (simulated). The dip's own p-value is that of the uniform,
 #: from which two modes five deviations apart can hardly be distinguished by thirty runs; times are rarely uniform, unless they drift.
 _DIPS = {10: 0.50, 15: 0.46, 20: 0.43, 30: 0.40, 50: 0.36, 100: 0.33}
-_MOST_MODES = 4
+_MOST_MODES = 6
+#: Cuts whose scatter is no larger than this many times the least are as good.
+_HARDLY_MORE = 1.02
 
 
 def modes(times: Sequence[float]) -> Modes:
@@ -87,11 +89,14 @@ def _split(logs: NDArray[np.float64], room: int = _MOST_MODES) -> tuple[float, l
     p = dip_p_value(logs)
     if scaled_dip(logs) < np.interp(math.log(n), np.log(list(_DIPS)), list(_DIPS.values())):
         return p, [n]
-    for cuts in (_two(logs), _three(logs)):
+    for cuts in (_two(logs, _HARDLY_MORE), _three(logs), _two(logs)):
         groups = np.split(logs, cuts)
         large = min(g.size for g in groups) >= _fewest(n)
         if large and all(_apart(a, b) for a, b in itertools.pairwise(groups)):
-            return p, [size for g in groups for size in _split(g, room - len(groups) + 1)[1]]
+            parts: list[int] = []
+            for later, group in zip(range(len(groups) - 1, -1, -1), groups, strict=True):
+                parts += _split(group, room - len(parts) - later)[1]
+            return p, parts
     return p, [n]
 
 
@@ -110,11 +115,16 @@ def _scatter(
     return np.asarray(sums[end] - sums[middle + odd] - (sums[middle] - sums[begin]), dtype=float)
 
 
-def _two(logs: NDArray[np.float64]) -> list[int]:
-    """Where sorted values are cut into two groups with the least absolute deviation from their medians."""
+def _two(logs: NDArray[np.float64], more: float = 1.0) -> list[int]:
+    """Where sorted values are cut into two groups with the least absolute deviation from their medians, or up to so many times that.
+
+    Of modes at even distances each cut through the second has nearly the same, so of such cuts the one at the widest gap is taken.
+    """
     sums = np.concatenate(([0.0], np.cumsum(logs)))
     cuts = np.arange(2, logs.size - 1)
-    return [int(cuts[np.argmin(_scatter(sums, 0, cuts) + _scatter(sums, cuts, logs.size))])]
+    scatter = _scatter(sums, 0, cuts) + _scatter(sums, cuts, logs.size)
+    gaps = np.where(scatter <= more * scatter.min(), logs[cuts] - logs[cuts - 1], -1.0)
+    return [int(cuts[np.argmax(gaps)])]
 
 
 def _three(logs: NDArray[np.float64]) -> list[int]:
