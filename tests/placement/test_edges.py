@@ -11,7 +11,11 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
+from nodewise.placement.hosts import filled
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.gnu_text import Members
+from nodewise.placement.openmp.places import Interval, Place
+from nodewise.placement.placement import Placement
 from nodewise.placement.render import render
 from nodewise.placement.resolve import Request, Resolved, resolve
 
@@ -180,3 +184,85 @@ def test_ranks_of_unlike_numbers_of_threads_are_written_by_the_most():
     uneven = replace(job, places=job.places[:5], ranks=(4, 1))
     line = render("openmpi4", machine(DEEP), uneven).line()
     assert "-n 2" in line, line
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "said", "hint"),
+    [
+        ("mpich", "-hosts a,b,a -n 3", "names a again behind others", "name it once, such as a:2"),
+        ("mpich", "-n 2 -bind-to die", "this machine has no die", "name objects that it has"),
+        ("mpich", "-n 2 -bind-to dies", "'dies' is not known", "known are: machine, socket, die, numa, l3cache"),
+        ("openmpi4", "-n 2 --map-by core:PE=2", "PE=2 where ranks are mapped by core", "map by a larger object"),
+        (
+            "openmpi4",
+            "-n 2 --map-by hwthread:PE=2",
+            "PE=2 where ranks are mapped by hwthread",
+            "map by a larger object",
+        ),
+        (
+            *("openmpi4", "-n 2 --map-by hwthread:PE=1 --bind-to core"),
+            *("PE=1 binds to hardware threads, and --bind-to core was given", "or give --bind-to hwthread"),
+        ),
+        ("openmpi4", "-n 2 --map-by socket:PE=1 --bind-to numa", "PE=1 binds to cores", "or give --bind-to core"),
+        ("openmpi4", "-n 17 --use-hwthread-cpus", "16 slots, a slot for each hardware thread", "OVERSUBSCRIBE"),
+        ("openmpi4", "-n 9", "8 slots, a slot for each core", "OVERSUBSCRIBE"),
+    ],
+)
+def test_what_a_launcher_refuses_is_said_with_what_would_do(dialect: str, text: str, said: str, hint: str) -> None:
+    found = refused("pack:2 numa:1 core:4 pu:2", 1, 0, **{dialect: text})
+    assert said in found.what and hint in (found.hint or "")
+
+
+def test_without_hyperthreads_a_slot_is_one_for_each_core() -> None:
+    assert "8 slots, a slot for each core" in refused("core:8 pu:1", 1, 0, openmpi5="-n 9").what
+    assert "8 slots, a slot for each core" in refused("core:8 pu:1", 1, 0, openmpi4="-n 9 --use-hwthread-cpus").what
+
+
+def test_ranges_of_likwid_run_down_as_well_and_are_of_any_length_above_none() -> None:
+    shape = "core:600 pu:1"
+    assert placed(shape, 3, likwid="N:590-588").placement.places == ((590,), (589,), (588,))
+    # not as long as both numbers together
+    assert placed(shape, 1, likwid="N:599-599").placement.places == ((599,),)
+
+
+def test_slurm_deals_cores_to_a_step_round_the_sockets() -> None:
+    zones = {
+        (how, tasks): placed(
+            "pack:2 core:4 pu:1", 1, 0, slurm=f"{tasks} --exact --cpu-bind=cores --distribution=block:{how}"
+        )
+        for tasks in ("-n 2 -c 2", "-n 1 -c 3")
+        for how in ("block", "cyclic", "fcyclic")
+    }
+    assert {asked: found.placement.zones for asked, found in zones.items()} == {
+        ("block", "-n 2 -c 2"): ((0, 1), (2, 3)),
+        ("cyclic", "-n 2 -c 2"): ((0, 1), (4, 5)),
+        ("fcyclic", "-n 2 -c 2"): ((0, 4), (1, 5)),
+        ("block", "-n 1 -c 3"): ((0, 1, 2),),
+        ("cyclic", "-n 1 -c 3"): ((0, 1, 2),),
+        ("fcyclic", "-n 1 -c 3"): ((0, 1, 4),),
+    }
+
+
+@pytest.mark.parametrize("word", ["verbose", "noverbose", "warnings", "nowarnings", "respect", "norespect"])
+def test_each_modifier_of_intels_variable_is_known(word: str) -> None:
+    found = placed("core:4 pu:1", 4, affinity=f"{word},compact")
+    assert found.placement.places == ((0,), (1,), (2,), (3,)) and not any(
+        "does not know" in note for note in found.notes
+    )
+
+
+def test_a_rank_file_is_named_as_it_is_written() -> None:
+    written = render("openmpi4", machine("core:4 pu:1"), Placement("list", ((2,), (0,), (3,)), (1, 1, 1)))
+    assert [*written.files] == ["rankfile"] and written.words[-2:] == ("--rankfile", "rankfile")
+
+
+def test_what_is_not_said_of_a_place_is_one_number_that_is_in() -> None:
+    assert Members(3) == Members(3, 1, 1, False)
+    one = Place((Interval(3),))
+    assert (one.count, one.stride, one.excluded) == (None, 1, False)
+
+
+def test_hosts_refuse_more_ranks_than_slots_where_they_may_not_be_crowded() -> None:
+    with pytest.raises(InputError, match="refuses 3 ranks"):
+        filled("mpirun", {"a": 1, "b": 1}, 3)
+    assert filled("mpirun", {"a": 1, "b": 1}, 4, crowded=True) == [2, 2]

@@ -101,3 +101,15 @@ def test_what_cannot_be_worked_out_and_where_there_are_no_axes() -> None:
     assert caught.value.hint == "the axes are: none"
     assert parse_constraint("1 < 2" + " " * 1995, []).names == frozenset()
     assert parse_constraint("n * m > 1", ["n", "m", "k"]).names == {"n", "m"}
+
+
+@pytest.mark.parametrize("text", ["n" + ".a" * 900, "-" * 1500 + "n", "n+" * 150 + "n", "(" * 900 + "n" + ")" * 900])
+def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is nested too deeply") as caught:
+        parse_constraint(text, ["n"])
+    assert caught.value.hint == "100 levels are read"
+
+
+def test_so_many_levels_are_worked_out() -> None:
+    assert parse_constraint("-" * 94 + "n < 2", ["n"]).holds({"n": 1})
+    assert not parse_constraint("n<" * 900 + "n", ["n"]).holds({"n": 1})

@@ -122,3 +122,10 @@ def test_what_explains_its_failures_leaves_the_rest_to_others() -> None:
     # what always fails is judged by its own count, and blames no value
     always = _told(*[(1, {"a": 1}, True) for _ in range(6)], *[(0, {}, False) for _ in range(30)])
     assert not always.is_guilty(Point({"a": 1, "b": 0}))
+
+
+def test_a_failure_is_the_less_the_setting_s_the_more_often_the_program_fails_by_itself() -> None:
+    seldom, often = (_told(*((0, {}, k < failed) for k in range(20)), (1, {"a": 3}, True)) for failed in (1, 10))
+    assert seldom.rate == 1 / 20 and often.rate == 1 / 2
+    near = [float(f.chances([9], [DEFAULT], np.array([[15.0, 0.0]]))[0]) for f in (seldom, often)]
+    assert near[1] < near[0] <= 1

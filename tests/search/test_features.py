@@ -30,3 +30,22 @@ def test_ordered_numbers_are_their_logarithm_and_zero_is_no_trouble() -> None:
     zero = Axis("n", (0, 1, 2), (0,), 0, ordered=True)
     assert np.isfinite(Encoder((zero,), None, Point({"n": 0})).row(Point({"n": 0}))).all()
     assert math.isclose(Encoder((zero,), None, Point({"n": 0})).row(Point({"n": 2}))[0], 4)
+
+
+def test_ordered_texts_are_their_places_from_none_to_four() -> None:
+    levels = Axis("level", ("low", "middle", "high"), ("low",), "low", ordered=True)
+    encoder = Encoder((levels,), None, Point({"level": "low"}))
+    assert [float(encoder.row(Point({"level": v}))[0]) for v in levels.values] == [0, 2, 4]
+
+
+def test_columns_of_different_axes_are_of_different_groups() -> None:
+    schedules = ("static", "dynamic,1", "dynamic,255", "guided,255")
+    axes = (
+        Axis("schedule", schedules, schedules, "static"),
+        Axis("n", (1, 2), (1,), 1, ordered=True),
+        Axis("wait", ("active", "passive"), ("active",), "active"),
+    )
+    point = Point({"schedule": "static", "n": 1, "wait": "active"})
+    encoder = Encoder(axes, lambda _: (1.0, 2.0), point)
+    assert encoder.groups == [0, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6]
+    assert len(encoder.row(point)) == len(encoder.groups)

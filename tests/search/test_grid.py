@@ -63,3 +63,15 @@ def test_a_space_without_end_is_refused() -> None:
     many = Axis("n", tuple(range(MOST_COMBINATIONS)), (0,), 0)
     with pytest.raises(InputError, match="has no end"):
         grid(Space((THREADS, many), lambda p: (p["n"],)))
+
+
+def test_which_of_those_with_as_few_runs_is_left_to_chance() -> None:
+    assert len({tuple(map(_key, GridSearch(SPACE, seed).ask(2))) for seed in range(12)}) > 3
+
+
+def test_what_has_runs_to_come_is_unseen() -> None:
+    search = GridSearch(SPACE, 0)
+    assert len(search.unseen) == 5
+    while points := search.ask(100):
+        search.tell(dict.fromkeys(points, 1.0))
+    assert search.unseen == []

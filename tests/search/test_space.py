@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Points and spaces."""
 
+import pytest
+
 from nodewise.search.space import Axis, Point, Space
 
 A = Axis("a", (1, 2, 3), (3, 1), 2, ordered=True, crossed=True)
@@ -46,3 +48,11 @@ def test_a_space_in_which_only_the_default_may_run_has_no_choice() -> None:
 def test_a_space_too_large_to_go_through_is_taken_to_have_a_choice() -> None:
     many = tuple(Axis(name, tuple(range(10)), (0,), 0) for name in "abcdefgh")
     assert Space(many, lambda p: tuple(p.items()), allowed=lambda p: False).has_choice
+
+
+def test_an_axis_is_found_by_its_name() -> None:
+    axes = tuple(Axis(name, (0, 1), (0,), 0) for name in "ab")
+    space = Space(axes, lambda p: tuple(p.items()))
+    assert space.axis("b") is axes[1]
+    with pytest.raises(KeyError):
+        space.axis("c")

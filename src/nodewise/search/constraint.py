@@ -12,8 +12,8 @@ from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.base.meant import meant
 
-#: A longer condition is a slip, and one that is nested deeply has no place on the stack.
-_LONGEST = 2000
+#: Characters and levels that are read: a longer condition is a slip, and one that is nested deeply has no place on the stack.
+_LONGEST, _DEEPEST = 2000, 100
 
 _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -66,14 +66,18 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
     try:
         tree = ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError) as problem:
-        raise InputError(f"the constraint {text[:60]!r}… is nested too deeply") from problem
+        raise _too_deep(text) from problem
     except (SyntaxError, ValueError) as problem:
+        if "too many nested" in str(problem):
+            raise _too_deep(text) from problem
         # a ValueError: a byte that is no text, or a null
         at = problem.offset if isinstance(problem, SyntaxError) else None
         where = f"at character {at or len(text.rstrip()) + 1}" if isinstance(problem, SyntaxError) else "as text"
         raise InputError(
             f"the constraint {text!r} cannot be read {where}", "write it such as --constraint 'ranks * threads <= 64'"
         ) from problem
+    if _depth(tree) > _DEEPEST:
+        raise _too_deep(text)
     known = {name.replace("-", "_"): name for name in axes}
     names = set()
     for node in ast.walk(tree):
@@ -88,6 +92,18 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
     constraint = Constraint(text, tree, frozenset(names))
     _check(tree, text)
     return constraint
+
+
+def _too_deep(text: str) -> InputError:
+    return InputError(f"the constraint {text[:60]!r}… is nested too deeply", f"{_DEEPEST} levels are read")
+
+
+def _depth(tree: ast.AST) -> int:
+    """How many levels a tree has; counted without recursion, which has an end of its own."""
+    levels, here = 0, [tree]
+    while here:
+        levels, here = levels + 1, [child for node in here for child in ast.iter_child_nodes(node)]
+    return levels
 
 
 _ALLOWED = (
