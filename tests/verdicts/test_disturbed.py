@@ -65,3 +65,16 @@ def test_what_a_run_met_is_read_from_its_conditions_and_its_usage(tmp_path: Path
     stolen = {"usage": {"user_s": 1.0}, "conditions": {"mask_steal_s": 0.5, "steal_s": 0.5, "rest_s": 0.25}}
     made = compared(tmp_path / "x", {"a": Runs(1.0, change=lambda run: stolen if run == 3 else {})}, blocks=8)
     assert phase_met(made, "compare").of("a").disturbed_runs == 1
+
+
+def test_what_is_read_back_of_a_run_is_what_it_met(tmp_path: Path) -> None:
+    """Runs that rested as much as they worked, and had a server work for them, as they were stored."""
+    fields = {
+        "usage": {"user_s": 0.2, "system_s": 0.1, "served_s": 0.6},
+        "conditions": {"mask_steal_s": 0.01, "steal_s": 0.02, "rest_s": 0.5, "rest_busy_s": 0.4},
+    }
+    made = compared(tmp_path / "x", {"a": Runs(1.0, fields=fields)}, blocks=2)
+    runs = [made.records[i] for i in range(2)]
+    met = [met_of(one.block, one.setting, one.sample) for one in runs]
+    assert [one for _, one in phase_met(made, "compare")._runs["a"]] == met
+    assert (met[0].rest_s, met[0].rest_busy_s, met[0].served_s) == (0.5, 0.4, 0.6)

@@ -121,3 +121,11 @@ def test_what_is_no_number_is_null_and_what_is_no_kind_is_refused() -> None:
         encode(Odd(1.0, {1}))
     with pytest.raises(TypeError, match="no schema"):
         schema_of(Odd)
+
+
+def test_a_path_is_its_text() -> None:
+    @dataclass(frozen=True)
+    class Kept:
+        at: Path
+
+    assert encode(Kept(Path("here/x")))["at"] == "here/x"
