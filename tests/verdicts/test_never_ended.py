@@ -54,6 +54,10 @@ def _tuned(path: Path, runs: Sequence[tuple[Setting, str]], phase: str = "search
             [(setting("s", a=1), "c"), (setting("t", a=1, b=1), "c")],
             "a=1 was cut off in all of its 2 runs, the longest after 1 s",
         ),
+        (
+            [(setting("t", a=1, b=1), "c"), (setting("s", a=1), "c")],
+            "a=1 was cut off in all of its 2 runs, the longest after 1 s",
+        ),
         # one of its settings was cut off, another only failed
         (
             [(setting("s", a=1), "c"), (setting("t", a=1, b=1), "x")],
@@ -108,3 +112,7 @@ def test_how_several_went_is_joined(tmp_path: Path) -> None:
     assert why_no_other(_tuned(tmp_path / "x", []), CONFIRM) == "no other setting ran"
     both = _tuned(tmp_path / "y", [(setting("s", a=1), "cc"), (setting("t", a=2), "x")], CONFIRM)
     assert why_no_other(both, CONFIRM) == "every other setting was cut off or failed"
+
+
+def test_of_a_setting_without_values_no_value_is_to_blame(tmp_path: Path) -> None:
+    assert not any("=" in note for note in cut_off_notes(_tuned(tmp_path / "x", [(setting("s"), "c")]), CONFIRM))

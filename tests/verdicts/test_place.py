@@ -43,3 +43,9 @@ def test_memory_is_written_before_the_program_in_every_dialect() -> None:
     assert placed.render("taskset").words[-2:] == ("numactl", "--membind=0")
     assert placed.render("numactl").words.count("numactl") == 1
     assert "--membind=0" in placed.render("numactl").words
+
+
+def test_teams_within_teams_that_nothing_binds_have_their_numbers() -> None:
+    free = _place("os", threads=(2, 2)).launch()
+    assert free is not None
+    assert free.env == {"OMP_NUM_THREADS": "2,2", "OMP_MAX_ACTIVE_LEVELS": "2"} and free.words == ()

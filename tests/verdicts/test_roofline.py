@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.studies.commands import Contender
-from nodewise.verdicts.roofline import KernelPoint, Role, Roof, RoofKind, RooflineSeries, bound_of
+from nodewise.verdicts.roofline import KernelPoint, Role, Roof, RoofKind, RooflineSeries, RoofPoint, _measured, bound_of
 from tests.report.stored import roofline_result
 from tests.verdicts.cases import hold
 
@@ -61,3 +61,21 @@ def test_without_enough_blocks_a_rate_has_no_interval() -> None:
     many = replace(few, work={"flops": 8.0}, times=[0.25, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0])
     assert many.rate("flops") == 16.0 and many.interval("flops") == (8.0, 32.0)
     assert many.interval("bytes") == (0.0, 0.0)
+
+
+def test_a_roof_is_the_highest_of_the_variants_that_ran() -> None:
+    def series(variant: str, seconds: list[float], error: str | None = None) -> RooflineSeries:
+        what = RoofPoint("L1", RoofKind.BANDWIDTH, variant, {})
+        return RooflineSeries(
+            Contender(variant, "variant", (variant,)), "s", what, None, seconds, {"bytes": 8.0}, error
+        )
+
+    kernel = RooflineSeries(Contender("k", "variant", ("k",)), "s", KernelPoint({}, "f64 peak", "k"), Role.BEST, [1.0])
+    every = [
+        series("slow", [2.0]),
+        series("fast", [0.5, 1.0]),
+        series("broken", [0.1], "exit code 3"),
+        series("late", [4.0]),
+    ]
+    (roof,) = _measured([kernel, *every])
+    assert (roof.name, roof.variant, roof.rate, roof.median) == ("L1", "fast", 16.0, 8.0 / 0.75)

@@ -264,3 +264,35 @@ def test_medians_that_would_give_another_speedup_are_explained(tmp_path: Path, w
     assert len(noted) == 1 and said in noted[0]
     assert found.points[1].speedup == pytest.approx(20 / 9 if weak else 10 / 9)
     assert not [w for w in judge_scale(scaled(tmp_path / "y"), "runs").warnings if "medians alone" in w]
+
+
+def test_the_least_number_is_the_base_still_where_one_of_its_runs_failed(tmp_path: Path) -> None:
+    found = judge_scale(
+        scaled(tmp_path / "x", change=lambda n, b: {"error": "exit code 3"} if n == 1 and b == 2 else {})
+    )
+    assert found.points[0].error == "exit code 3"
+    assert [point.ideal for point in found.points] == list(COUNTS)
+    # of the blocks in which both ran well
+    assert found.points[-1].speedup == pytest.approx(10 / (0.5 + 9.5 / 16), rel=0.1)
+
+
+def test_of_one_that_failed_nothing_is_explained_and_of_those_after_it_all(tmp_path: Path) -> None:
+    def change(count: int, block: int) -> Mapping[str, Any]:
+        slow = block % 2 and (count == 1 or block < 3)
+        seconds = (10.0 if count == 1 else 9.0) * (2.0 if slow or (count == 1 and block == 0) else 1.0)
+        return {"error": "exit code 3"} if count == 2 else {"seconds": seconds, "wall_s": seconds}
+
+    found = judge_scale(scaled(tmp_path / "x", counts=(1, 2, 4), blocks=9, change=change), "runs")
+    assert any("the medians alone would give 2.22× with 4 threads" in text for text in found.warnings)
+
+
+def test_what_may_be_enough_and_is_not_sure_is_said_so(tmp_path: Path) -> None:
+    ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)
+
+    def deadline(left: float, name: str) -> Any:
+        return judge_scale(scaled(tmp_path / name, by="08:00", by_epoch_s=ended + left, times=100.0)).deadline
+
+    least = deadline(1.0, "y").fastest.job_s
+    found = deadline((least.value + least.high) / 2, "z")
+    assert found.surely is None and found.likely is not None
+    assert found.sentence.startswith(f"by 08:00: {found.likely.count} threads may be enough, which is not sure: ")
