@@ -116,8 +116,3 @@ def test_they_are_named_from_three_and_from_a_twentieth_of_all(slow: int, runs: 
 def test_the_worst_of_the_slow_runs_is_shown_and_the_slowest_of_the_baseline() -> None:
     pairs: Any = SimpleNamespace(deciding=lambda accept: ([1.0, 2.0, 1.5] * 4, [3.0, 5.0, 4.0, *[1.0] * 9]))
     assert "(5 s at worst, against 2 s)" in slow_runs_note(pairs, "seconds", False, False)
-
-
-def test_six_pairs_before_are_enough_to_know_what_the_gain_was(tmp_path: Path) -> None:
-    verdict = _concluded(tmp_path / "x", 2.0, searched=6)
-    assert [note for note in verdict.notes if "in the search" in note]
