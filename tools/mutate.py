@@ -187,6 +187,8 @@ def rate(words: list[str], asked: argparse.Namespace) -> float:
     with tempfile.TemporaryDirectory(prefix="nodewise-mutate-") as name:
         scratch = Path(name)
         (scratch / "sitecustomize.py").write_text(IMPORTER)
+        if any(m.path.suffix != ".py" for m in chosen):
+            native_mutants.link(scratch / native_mutants.PROGRAM, {})
         paths = filter(None, (str(scratch), os.environ.get("PYTHONPATH")))
         sys.pycache_prefix = str(scratch / "pycache")
         # each mutant would compile all tests again

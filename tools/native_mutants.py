@@ -11,7 +11,8 @@ import json
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.mutants import Mutant
@@ -21,7 +22,6 @@ NATIVE = ROOT / "native"
 BUILD = ROOT / "build/Release"
 #: The program that is made of these sources.
 PROGRAM, FOLDER = "nodewise-runner", NATIVE / "runner"
-_OBJECTS = BUILD / "native/runner/CMakeFiles/nodewise-runner.dir"
 
 _PROSE = re.compile(r"//[^\n]*|^\s*#[^\n]*|'(?:\\.|[^'\\\n])'", re.MULTILINE)
 _TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"')
@@ -126,6 +126,18 @@ def build(mutant: Mutant, source: str, native: Path, folder: Path) -> Path | Non
     for other in native.iterdir():
         if other.name != PROGRAM:
             (made / other.name).symlink_to(other)
-    objects = [str(o) for o in sorted(_OBJECTS.glob("*.o")) if o.name != f"{mutant.path.name}.o"]
-    link = [words[0], *objects, str(folder / "broken.o"), "-o", str(made / PROGRAM)]
-    return made if subprocess.run(link, capture_output=True, check=False).returncode == 0 else None
+    link(made / PROGRAM, {f"{mutant.path.name}.o": folder / "broken.o"})
+    return made
+
+
+def link(program: Path, instead: Mapping[str, Path]) -> None:
+    """The program as the build links it, with other objects instead of those named. Exits where it does not link, which is no mutant's fault."""
+    asked = ["ninja", "-C", str(BUILD), "-t", "commands", "-s", f"{FOLDER.relative_to(ROOT)}/{PROGRAM}"]
+    command = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    # ninja's own `: && COMMAND && :` around it
+    words = [w for w in shlex.split(command) if w not in (":", "&&")]
+    words = [str(instead.get(Path(w).name, w)) for w in words]
+    words[words.index("-o") + 1] = str(program)
+    done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"error: {PROGRAM} does not link:\n{done.stderr[-2000:]}")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lines of C++ broken on purpose: what is changed, what is left alone, and which tests bear on it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from nodewise.base.native import native_path
 from tools import mutant_tests, native_mutants
 from tools.mutate import sources
 
@@ -83,3 +85,11 @@ def test_only_sources_of_the_program_can_be_broken() -> None:
     for name in ("native/machine/topology.cpp", "nowhere"):
         with pytest.raises(SystemExit, match=f"{name} is no module of src/nodewise and no source of nodewise-runner"):
             sources([name])
+
+
+def test_a_broken_source_makes_a_program_with_all_that_the_build_links(tmp_path: Path) -> None:
+    native = native_path(native_mutants.PROGRAM).parent
+    mutant = native_mutants.mutants_of(native_mutants.FOLDER / "conditions.cpp")[0]
+    made = native_mutants.build(mutant, native_mutants.broken(mutant), native, tmp_path)
+    assert made is not None and os.access(made / native_mutants.PROGRAM, os.X_OK)
+    assert native_mutants.build(mutant, "no C++", native, tmp_path / "..") is None
