@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -169,23 +169,15 @@ def choose_run(
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
     if ignore_failure and accept_codes:
         raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
-    folder, source = (None if path is None else Path(path) for path in (cwd, stdin))
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--cwd: no such directory: {folder}")
-    if source is not None and (source.is_dir() or not os.access(source, os.R_OK)):
-        raise InputError(f"--input: cannot read {source}", "name a file; without --input there is nothing to read")
+    folder, source = _folder_and_input(cwd, stdin)
     patterns = {**{one_line(name): p for name, p in (metrics or {}).items()}, **({"work": work} if work else {})}
     if cost_per_core and not cost:
         raise InputError(
             "--cost-per-core says how --cost is meant", "give the price of an hour of the machine: --cost 3.2/h"
         )
-    objective = Objective(one_line(maximize or minimize or SECONDS.metric), bool(maximize))
     price = parse_price(cost, cost_per_core) if cost else None
-    asked = {o.metric: o for o in map(_shown, [*([COST] if price else []), *show])}
-    asked.pop(objective.metric, None)
-    needed = [objective.metric, *asked]
-    if price is None and any(m.removesuffix("/s") == COST for m in needed) and COST not in patterns:
-        raise InputError("what a run costs is not known", "give the price of an hour of the machine: --cost 3.2/h")
+    objective = Objective(one_line(maximize or minimize or SECONDS.metric), bool(maximize))
+    others = _others(objective, show, priced=price is not None, own=patterns)
     options = RunOptions(
         cwd=folder,
         stdin=source.absolute() if source else None,
@@ -195,17 +187,36 @@ def choose_run(
         accepted=None if ignore_failure else frozenset(accept_codes),
         limits={name: _size(name, value) for name, value in (limits or {}).items()},
         price=price,
-        needed=tuple(needed),
+        needed=(objective.metric, *(one.metric for one in others)),
         over_ranks=read_over_ranks(over_ranks),
         one_clock=objective.metric == SECONDS.metric or objective.metric.endswith("/s"),
     )
-    shown = Shown(tuple(asked.values()), price.currency if price else "")
+    shown = Shown(others, price.currency if price else "")
     quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None
     variables = _variables(env or {})
     start = _start(launcher, ranks, ranks_per_node, {**os.environ, **variables})
     isolated = _isolation([isolation] if isinstance(isolation, str) else isolation, start)
     how = plain_how({**given, "isolation": [one.text if one else PROCESS for one in isolated]})
     return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, how, start, isolated)
+
+
+def _folder_and_input(cwd: StrPath | None, stdin: StrPath | None) -> tuple[Path | None, Path | None]:
+    """Where the program runs and what it reads. Raises InputError for what is not there."""
+    folder, source = (None if path is None else Path(path) for path in (cwd, stdin))
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--cwd: no such directory: {folder}")
+    if source is not None and (source.is_dir() or not os.access(source, os.R_OK)):
+        raise InputError(f"--input: cannot read {source}", "name a file; without --input there is nothing to read")
+    return folder, source
+
+
+def _others(objective: Objective, show: Sequence[str], *, priced: bool, own: Collection[str]) -> tuple[Objective, ...]:
+    """The numbers that are shown besides the one that decides; `own` are those that patterns find. Raises InputError for a cost without a price."""
+    asked = {o.metric: o for o in map(_shown, [*([COST] if priced else []), *show])}
+    asked.pop(objective.metric, None)
+    if not priced and COST not in own and any(m.removesuffix("/s") == COST for m in (objective.metric, *asked)):
+        raise InputError("what a run costs is not known", "give the price of an hour of the machine: --cost 3.2/h")
+    return tuple(asked.values())
 
 
 def exit_codes(given: int | Iterable[int], option: str) -> list[int]:
