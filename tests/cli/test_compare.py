@@ -2,6 +2,7 @@
 """`nodewise compare` from outside, as users of hyperfine and of batch systems type it."""
 
 import fcntl
+import html
 import json
 import re
 import signal
@@ -210,6 +211,12 @@ def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tm
     other = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3")
     assert other.returncode == 2
     assert "OMP_NUM_THREADS: not set then, 3 now" in other.stdout
+    # what is stored, and what a CI reads, says no less
+    kept = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3", "--out", "kept", "--export-junit", "j.xml")
+    assert kept.returncode == 2 and 'failures="1"' in (tmp_path / "j.xml").read_text()
+    assert json.loads((tmp_path / "kept/verdict.json").read_text())["baseline"]["pairs"]
+    again = nodewise("report", "kept", "--text")
+    assert "OMP_NUM_THREADS: not set then, 3 now" in again.stdout
     assert "passed" not in other.stdout and "--any-machine" in other.stdout
     anyhow = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3", "--any-machine")
     assert anyhow.returncode == 0 and "OMP_NUM_THREADS: not set then, 3 now" in anyhow.stdout
@@ -400,3 +407,9 @@ def test_a_page_shows_how_long_the_program_waited_and_not_the_machine(nodewise: 
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
     assert "waiting for a processor" in page and "77 s" not in page
+
+
+def test_what_a_page_has_to_be_typed_can_be_typed(nodewise: Command, tmp_path: Path) -> None:
+    assert nodewise("compare", "true", "true ", "-r", "6", "--accept-disturbed", "--out", "my dir").returncode == 0
+    page = html.unescape((tmp_path / "my dir/report.html").read_text())
+    assert f"<code>nodewise report '{tmp_path}/my dir'</code>" in page

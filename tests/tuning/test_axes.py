@@ -12,6 +12,7 @@ from nodewise.machine.model import Device, Machine
 from nodewise.machine.sources import load_machine
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
+from nodewise.tuning import isolation
 from nodewise.tuning.axes import AXES, Options, Wanted
 from nodewise.tuning.catalogue.choose import followers_for, knobs_for
 from nodewise.tuning.catalogue.read import load_catalogue
@@ -226,7 +227,9 @@ def _with_choices() -> Machine:
         ("ranks", ("mpirun", "-n", "2", "./app")),
     ],
 )
-def test_each_axis_sets_something(name: str, command: tuple[str, ...]) -> None:
+def test_each_axis_sets_something(name: str, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    # that runc is there
+    monkeypatch.setattr(isolation, "check_rankable", lambda _: None)
     made = _with_choices()
     both = ("threads", "placement") if name in ("threads", "placement") else (name,)
     options = Options(

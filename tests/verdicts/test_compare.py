@@ -228,3 +228,36 @@ def test_a_note_that_three_share_is_given_once(tmp_path: Path) -> None:
     warnings = compare_verdict(compared(tmp_path / "x", runs), "decided").warnings
     assert [w for w in warnings if "disturbed" in w and w.startswith("all commands were disturbed")]
     assert not [w for w in warnings if w.startswith(("a: disturbed", "b: disturbed", "c: disturbed"))]
+
+
+@pytest.mark.parametrize("count", [3, 6])
+def test_what_failed_is_not_the_best_and_beats_none(tmp_path: Path, count: int) -> None:
+    """The fastest of several fails in its last run."""
+    runs = {"fast": Runs(0.5, change=lambda run: {"error": "exit code 3"} if run == 19 else {})}
+    runs |= {f"c{n}": Runs(1.0 + 0.3 * n) for n in range(count - 1)}
+    made = compared(tmp_path / "x", {"c0": runs["c0"], **runs})
+    verdict = compare_verdict(made, "decided")
+    assert verdict.fastest == ("c0",)
+    assert describe(verdict) == f"c0 is the best of {count - 1}"
+
+
+def test_a_rate_that_falls_is_said_to_fall(tmp_path: Path) -> None:
+    def rates(run: int) -> dict[str, Any]:
+        return {"metrics": {"rate": (1000.0 - 9 * run) * (1 + 0.001 * (run % 3))}}
+
+    asked = {"objective": {"metric": "rate", "maximise": True}}
+    made = compared(tmp_path / "x", {"a": Runs(1.0, change=rates), "b": Runs(1.0, change=rates)}, blocks=20, **asked)
+    verdict = compare_verdict(made, "decided")
+    drift = verdict.contenders[0].shape.drift
+    assert drift is not None and drift == pytest.approx(-0.17, abs=0.02)
+    assert any("it fell by 1" in text for text in verdict.warnings)
+
+
+def test_the_level_shown_is_that_of_the_intervals(tmp_path: Path) -> None:
+    """Of thirty blocks ten are disturbed, so twenty decide."""
+    made = compared(
+        tmp_path / "x", {"a": Runs(1.0, change=lambda run: {"marks": (BUSY,)} if run < 10 else {}), "b": Runs(0.5)}, 30
+    )
+    verdict = compare_verdict(made, "decided")
+    (pair,) = verdict.pairs
+    assert pair.pairs < 21 and verdict.level == looks_of(1).level(pair.pairs)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.records.experiment import read_experiment
-from nodewise.verdicts.compare import COMPARE, compare_verdict
-from nodewise.verdicts.left_behind import disturbed_runs, left_behind_notes
+from nodewise.verdicts.compare import compare_verdict
+from nodewise.verdicts.left_behind import left_behind_notes
 from tests.verdicts.cases import BUSY, Runs, compared
 
 LEFT = "left behind: 1 process outlived the program and was ended: sleep"
@@ -22,6 +22,7 @@ def test_what_a_program_leaves_is_said_and_counted(tmp_path: Path) -> None:
     made = len(experiment.records.of("a"))
     assert left_behind_notes(experiment, "a") == [f"{LEFT} (in {made // 2} of {made} runs)"]
     assert left_behind_notes(experiment, "b") == []
-    assert disturbed_runs(experiment, "a", COMPARE) == made // 2
-    warnings = compare_verdict(read_experiment(tmp_path / "x"), "decided").warnings
+    verdict = compare_verdict(read_experiment(tmp_path / "x"), "decided")
+    assert verdict.contenders[0].disturbed == made // 2
+    warnings = verdict.warnings
     assert f"a: {LEFT} (in {made // 2} of {made} runs)" in warnings

@@ -296,3 +296,10 @@ def test_what_may_be_enough_and_is_not_sure_is_said_so(tmp_path: Path) -> None:
     found = deadline((least.value + least.high) / 2, "z")
     assert found.surely is None and found.likely is not None
     assert found.sentence.startswith(f"by 08:00: {found.likely.count} threads may be enough, which is not sure: ")
+
+
+def test_a_clock_that_is_low_in_all_runs_is_a_condition(tmp_path: Path) -> None:
+    slow = "clock: 1.5 GHz where 2 GHz is its base"
+    found = judge_scale(scaled(tmp_path / "x", change=lambda n, b: {"marks": (slow,)}), "runs")
+    assert found.law == "amdahl" and found.left_out == 0
+    assert "the clock below its base in all runs" in found.warnings

@@ -229,11 +229,10 @@ class Comparer:
             found = read_experiment(question.out)
             verdict = compare_verdict(found, stopped, self._besides)
             verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))
-            verdict = replace(verdict, warnings=(*verdict.warnings, *writer.conclude(encode(verdict))))
-            if question.baseline is None:
-                return verdict
-            then = against_baseline(found, question.baseline, question.any_machine, self._looks)
-            return replace(verdict, baseline=then)
+            if question.baseline is not None:
+                then = against_baseline(found, question.baseline, question.any_machine, self._looks)
+                verdict = replace(verdict, baseline=then)
+            return replace(verdict, warnings=(*verdict.warnings, *writer.conclude(encode(verdict))))
 
     @contextmanager
     def _cleaned_up(self) -> Iterator[None]:

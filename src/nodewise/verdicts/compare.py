@@ -16,21 +16,18 @@ from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.base.lists import listed
 from nodewise.base.masking import masked_names, shell_text, to_be_set
-from nodewise.base.units import format_count, format_percent, format_seconds
-from nodewise.records.columns import WARM_UP
+from nodewise.base.units import format_count, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
-from nodewise.statistics.modes import Mode, modes
 from nodewise.statistics.sequential import ALPHA, OpenLooks
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.trend import drift, first_run_differs
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 from nodewise.verdicts.failures import went_on
 from nodewise.verdicts.isolated import memory_notes, own_wall
-from nodewise.verdicts.left_behind import disturbed_runs, left_behind_notes
+from nodewise.verdicts.left_behind import left_behind_notes
 from nodewise.verdicts.pair import (
     WHEN_BUSY,
     PairVerdict,
@@ -43,11 +40,10 @@ from nodewise.verdicts.pair import (
 )
 from nodewise.verdicts.question import AskedContender, Question, question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of, metric_notes
+from nodewise.verdicts.shape import Shape, shape_notes, shape_of
 from nodewise.verdicts.spent import seconds_spent
 
 COMPARE, RUN, CONFIRM = "compare", "run", "confirm"
-#: A drift, or a first run that differs, of less than this is not worth a word.
-_DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is compared with the reference only, since each further pair widens all intervals.
 _ALL_PAIRS_UP_TO = 5
 #: Wall time this many times the processor time: the program mostly waited.
@@ -66,19 +62,6 @@ def comparisons(names: Sequence[str]) -> list[tuple[str, str]]:
 def looks_of(pairs: int) -> OpenLooks:
     """When to look at that many comparisons, and at which level each: at 95% all of them hold together."""
     return OpenLooks(ALPHA, max(1, pairs))
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a contender's runs look like in their order.
-
-    `modes` are values of the metric with the share of the runs around them, one where they gather at one place; `drift` the
-    change over all runs and `first_run` how far the first one was off, as shares, None where neither was seen.
-    """
-
-    modes: tuple[tuple[float, float], ...] = ()
-    drift: float | None = None
-    first_run: float | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +186,11 @@ def _medians(experiment: Experiment, key: str) -> dict[str, float]:
 
 
 def _row(
-    experiment: Experiment, secondary: SecondaryMetrics, contender: AskedContender, pair: PairVerdict | None
+    experiment: Experiment,
+    secondary: SecondaryMetrics,
+    contender: AskedContender,
+    pair: PairVerdict | None,
+    disturbed: int,
 ) -> ContenderSummary:
     key = contender.name
     setting = experiment.settings.get(key)
@@ -228,9 +215,9 @@ def _row(
         min=min(values) if values else None,
         max=max(values) if values else None,
         medians=_medians(experiment, key) if values else {},
-        shape=_shape(experiment, key) if values else Shape(),
+        shape=shape_of(experiment, key, COMPARE) if values else Shape(),
         metrics=secondary.of(at) if values else {},
-        disturbed=disturbed_runs(experiment, key, COMPARE),
+        disturbed=disturbed,
         work=None,
         against_reference=pair,
     )
@@ -320,7 +307,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
             f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row.shell}) is a part of it"
         )
         notes.append(("shell", f"{text}; with -N there is none"))
-    notes += [("shape", text) for text in _shape_warnings(experiment, row, warmup)]
+    notes += [("shape", text) for text in shape_notes(experiment, row.shape, warmup)]
     pair = row.against_reference
     if pair is None:
         return notes
@@ -359,47 +346,6 @@ def format_span(low: float, high: float) -> str:
     return f"{low:.3f}× to {high:.3f}×"
 
 
-def _shape(experiment: Experiment, key: str) -> Shape:
-    costs = costs_of(experiment, key, COMPARE)
-    trend = drift(costs)
-    # times that drift look as if they gathered at several places
-    gathered = modes(costs)
-    places = gathered.modes if gathered.bimodal and not trend.found else (Mode(median(costs), 1.0),)
-    every = [*costs_of(experiment, key, WARM_UP), *costs]
-    return Shape(
-        tuple((experiment.objective.value(m.seconds), m.share) for m in places),
-        trend.size if trend.found else None,
-        first_run_differs(every),
-    )
-
-
-def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) -> list[str]:
-    warnings = []
-    metric, shape = experiment.objective.metric, row.shape
-    alone = len(experiment.question["contenders"]) == 1
-    if len(shape.modes) > 1:
-        places = " and ".join(
-            f"{format_metric(metric, value)} ({format_percent(share)} of the runs)" for value, share in shape.modes
-        )
-        warnings.append(
-            f"its times are {'bimodal' if len(shape.modes) == 2 else 'multimodal'}: they cluster around {places}, so the median "
-            "is one of these by chance. Look for what differs between runs: placement, memory, turbo, a cache of files"
-        )
-    if shape.drift is not None and abs(shape.drift) >= _DRIFT:
-        way = "grew" if shape.drift > 0 else "fell"
-        warnings.append(
-            f"it {way} by {format_percent(abs(shape.drift))} from the first run to the last"
-            + ("" if alone else "; pairs within a block cancel most of it")
-        )
-    if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
-        slow = ": files were not cached, or something had to start"
-        why = slow if shape.first_run > 0 else ", and something else differed then"
-        which = "its warm-up run, which does not count," if warmup else "its first run"
-        rest = "" if warmup else "; with --warmup it is left out"
-        warnings.append(f"{which} took {1 + shape.first_run:.2f} times as much as the others{why}{rest}")
-    return warnings
-
-
 def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> CompareVerdict:
     """Judge a comparison; `stopped`: `decided`, `runs`, `budget`, `failed`, `interrupted` or `cut off`. So many intervals `besides` hold, too."""
     question = question_of(experiment)
@@ -411,7 +357,8 @@ def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> C
     judged = [_pair(experiment, question, one, other, looks, met) for one, other in pairs]
     first = {p.other: p for p in judged if p.one == names[0]}
     secondary = SecondaryMetrics(experiment)
-    rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(c.name)) for c in contenders])
+    rows = [_row(experiment, secondary, c, first.get(c.name), met.of(c.name).disturbed_runs) for c in contenders]
+    rows = _with_work(experiment, rows)
     blocks = max((r.runs for r in rows), default=0)
     return CompareVerdict(
         kind=question.kind,
@@ -426,7 +373,7 @@ def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> C
         blocks=blocks,
         runs=len(experiment.records),
         within=question.within,
-        level=looks.level(max(1, blocks)),
+        level=min((looks.level(p.pairs) for p in judged if p.low is not None), default=looks.level(max(1, blocks))),
         warnings=(
             *_warnings(experiment, rows, stopped, question.warmup),
             *met.of().conditions,
@@ -452,9 +399,12 @@ def _to_be_set(experiment: Experiment, contenders: Sequence[AskedContender]) -> 
 
 def _fastest(rows: Sequence[ContenderSummary], judged: Sequence[PairVerdict]) -> tuple[str, ...]:
     """The names of those that may be the best: no other one is surely better than they are."""
+    # what failed is no answer, and beats none
+    good = [r.name for r in rows if r.runs and not r.error]
+    judged = [p for p in judged if p.one in good and p.other in good]
     beaten = {p.one for p in judged if p.verdict is Word.FASTER}
     beaten |= {p.other for p in judged if p.verdict is Word.SLOWER}
-    left = tuple(r.name for r in rows if r.runs and not r.error and r.name not in beaten)
+    left = tuple(name for name in good if name not in beaten)
     if len(rows) <= _ALL_PAIRS_UP_TO:
         return left
     # compared with the reference only: those whose intervals reach that of the best one
@@ -483,8 +433,10 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
         answer = describe_pair(pair, called)
         failed = [called.get(r.name, r.name) for r in rows if r.error]
         return f"{listed(failed)} failed; before that {answer}" if failed else answer
+    if not fastest:
+        return f"each of the {len(rows)} failed: none is the best"
     if len(fastest) == 1:
-        return f"{fastest[0]} is the best of {len(rows)}"
+        return f"{fastest[0]} is the best of {sum(not r.error for r in rows)}"
     if len(fastest) > _NAMED:
         return f"the fastest cannot be distinguished: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
     return f"the fastest cannot be distinguished: {', '.join(fastest)}"

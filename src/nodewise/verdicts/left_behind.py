@@ -15,12 +15,5 @@ def left_behind_notes(experiment: Experiment, key: str) -> list[str]:
     return [f"{left[-1]} (in {len(left)} of {format_count(len(runs), 'run')})"] if left else []
 
 
-def disturbed_runs(experiment: Experiment, key: str, phase: str) -> int:
-    """How many runs of a setting in a phase have another mark."""
-    records = experiment.records
-    at = records.of(key, phase)
-    return sum(not all(map(_is_left, records.marks(int(i)))) for i in at[records.marked[at]])
-
-
 def _is_left(mark: str) -> bool:
     return mark.startswith(f"{LEFT_BEHIND}: ")

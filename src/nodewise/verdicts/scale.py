@@ -8,7 +8,7 @@ all; the intervals of all speedups hold together at 95 %, each of a prediction i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -20,11 +20,12 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.answers import code_words, exit_codes_of
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.disturbance import mostly, repeat_worthy
+from nodewise.statistics.disturbance import mostly
 from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LEVEL, Expected, Fits, Numbers
 from nodewise.statistics.sequential import ALPHA, FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import format_factor
+from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import FAR
 from nodewise.verdicts.question import stopped_by
 
@@ -137,7 +138,8 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     question = experiment.question
     over, weak = str(question["over"]), bool(question["weak"])
     counts, keys = list(question["counts"]), list(question["settings"])
-    table, left_out, busy, accepted = _blocks(experiment, keys, bool(question.get("accept_disturbed")))
+    met = phase_met(experiment, SCALE).of(*keys)
+    table, left_out, busy, accepted = _blocks(experiment, keys, met.which, bool(question.get("accept_disturbed")))
     errors = {k: r.sample.error for k in keys for r in experiment.of(k, SCALE) if not r.sample.ok}
     good = [i for i in range(len(keys)) if not np.isnan(table[:, i]).all()]
     if not good:
@@ -183,6 +185,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
             *accepted,
             *([busy] if busy and not no_law.endswith(busy) else []),
             *_unlike_medians(points, base, over, weak),
+            *met.conditions,
         ),
         blocks=made,
         left_out=left_out,
@@ -193,11 +196,12 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     )
 
 
-def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tuple[Numbers, int, str, list[str]]:
-    """Seconds by block and key, NaN where none is good; how many blocks were left out; why the machine was too busy, if it was; what of
-    disturbed ones counts, in words."""
+def _blocks(
+    experiment: Experiment, keys: Sequence[str], spoiled: Collection[int], accepting: bool
+) -> tuple[Numbers, int, str, list[str]]:
+    """Seconds by block and key, NaN where none is good; how many blocks were left out, of those that are `spoiled`; why the machine was
+    too busy, if it was; what of disturbed ones counts, in words."""
     rows: dict[int, list[float]] = {}
-    spoiled = set()
     at = {key: i for i, key in enumerate(keys)}
     for record in experiment.records:
         if record.phase != SCALE or record.setting not in at:
@@ -205,8 +209,6 @@ def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tup
         row = rows.setdefault(record.block, [math.nan] * len(keys))
         if record.sample.ok and record.sample.seconds > 0:
             row[at[record.setting]] = record.sample.seconds
-        if repeat_worthy(record.sample.marks):
-            spoiled.add(record.block)
     quiet = [row for block, row in sorted(rows.items()) if block not in spoiled]
     every = np.array([row for _, row in sorted(rows.items())] or np.empty((0, len(keys))))
     share = f"{len(spoiled)} of {len(rows)} blocks"

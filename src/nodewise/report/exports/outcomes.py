@@ -65,7 +65,12 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
         found.append(Outcome(one.name, state(one.name, word), one.error or said, *measured))
     for then in verdict.baseline.pairs if verdict.baseline is not None else ():
         name = f"{then.name} (baseline)"
-        found.append(Outcome(name, state(name, then.verdict), then.sentence or "cannot be compared"))
+        if not then.comparable:
+            # what was to hold against the baseline, of which nothing could be compared, does not hold
+            kept = State.OPEN if threshold is None or not gate.incomparable else State.FAILED
+            found.append(Outcome(name, kept, then.sentence or "cannot be compared"))
+            continue
+        found.append(Outcome(name, state(name, then.verdict), then.sentence))
     return found
 
 

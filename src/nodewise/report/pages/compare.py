@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -118,7 +119,7 @@ def _of_intervals(verdict: CompareVerdict) -> list[str]:
             f"each interval is one at {_level(verdict.level)}, so that all of them, at every look that was taken, hold together "
             "at 95%; runs are paired by block, and each block held every command once in random order"
         )
-    again = f"`nodewise {verdict.kind} --resume {verdict.experiment}"
+    again = f"`nodewise {verdict.kind} --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped in ("interrupted", "cut off"):
         lines.append(f"it was {verdict.stopped} before its end: {again}` goes on with it")
     elif verdict.stopped == "budget":

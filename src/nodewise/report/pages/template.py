@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,7 @@ def environment() -> Environment:
         "bytes": format_bytes,
         "counted": format_count,
     }
+    made.filters["quoted"] = shlex.quote
     made.filters |= {"commands": _commands, "visible": lambda text: visible(str(text))}
     return made
 
