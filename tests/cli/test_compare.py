@@ -412,4 +412,4 @@ def test_a_page_shows_how_long_the_program_waited_and_not_the_machine(nodewise: 
 def test_what_a_page_has_to_be_typed_can_be_typed(nodewise: Command, tmp_path: Path) -> None:
     assert nodewise("compare", "true", "true ", "-r", "6", "--accept-disturbed", "--out", "my dir").returncode == 0
     page = html.unescape((tmp_path / "my dir/report.html").read_text())
-    assert f"<code>nodewise report '{tmp_path}/my dir'</code>" in page
+    assert "<code>nodewise report 'my dir'</code>" in page

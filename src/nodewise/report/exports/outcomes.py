@@ -70,7 +70,7 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
             kept = State.OPEN if threshold is None or not gate.incomparable else State.FAILED
             found.append(Outcome(name, kept, then.sentence or "cannot be compared"))
             continue
-        found.append(Outcome(name, state(name, then.verdict), then.sentence))
+        found.append(Outcome(name, state(name, then.verdict), then.sentence or ""))
     return found
 
 
