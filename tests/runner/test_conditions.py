@@ -85,6 +85,13 @@ def test_load_on_the_memory_of_a_run_is_reported_where_it_is_asked_for(tmp_path:
         assert ("other load" in kinds(sample)) or not seen
 
 
+def test_load_on_the_memory_of_a_run_is_that_of_its_own_processors_too(tmp_path: Path) -> None:
+    first, far = HERE[0], HERE[-1] + 1
+    before, after = {"proc/stat": stat({}, {})}, {"proc/stat": stat({first: 3, far: 2}, {})}
+    sample = run_amid(tmp_path, before, after, (first,), RunOptions(domain=(first, far)))
+    assert (sample.conditions["mask_busy_s"], sample.conditions["domain_busy_s"]) == (3.0, 5.0)
+
+
 def test_what_is_ready_to_run_is_counted_without_the_one_that_asks(tmp_path: Path) -> None:
     text = "2.80 1.69 1.26 {}/100 25932\n"
     sample = run_amid(tmp_path, {"proc/loadavg": text.format(1)}, {"proc/loadavg": text.format(4)})

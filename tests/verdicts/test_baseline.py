@@ -10,9 +10,10 @@ import pytest
 
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
-from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.sequential import ALPHA, OpenLooks
+from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.baseline import against_baseline, unlike
+from nodewise.verdicts.baseline import against_baseline, judge_unpaired, unlike
 from nodewise.verdicts.baseline import differences as differences_of
 from nodewise.verdicts.question import machine_of, question_of
 from tests.surfaces import machine
@@ -152,6 +153,7 @@ def test_a_busy_machine_says_nothing_against_a_baseline(
     now = compared(tmp_path / "now", {"a": Runs(2.0, change=_busy(now_runs))}, 12, machine=HERE.to_json())
     (pair,) = against_baseline(now, then).pairs
     assert (pair.verdict, pair.low, pair.high) == (Word.UNDECIDED, None, None)
+    assert pair.ratio == pytest.approx(0.5, rel=0.02)
     assert pair.sentence == f"{said} machine was busy (7 of 12 runs, other load)"
     accepted = compared(
         tmp_path / "accepted",
@@ -171,3 +173,10 @@ def test_disturbed_runs_do_not_decide_against_a_baseline(tmp_path: Path) -> None
     now = compared(tmp_path / "now", {"a": Runs(1.0, change=slow)}, 14, machine=HERE.to_json())
     (pair,) = against_baseline(now, then).pairs
     assert pair.low is not None and pair.low > 0.95 and pair.ratio == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_level_is_that_of_a_look_after_the_runs_of_now() -> None:
+    then, now = [1.0 + 0.01 * (n % 5) for n in range(60)], [0.9 + 0.01 * (n % 7) for n in range(12)]
+    looks = OpenLooks(ALPHA, 1)
+    assert looks.level(12) != looks.level(60)
+    assert judge_unpaired(then, now, looks, 0.01, final=True).ratio == unpaired_interval(then, now, looks.level(12))

@@ -40,3 +40,9 @@ def test_nothing_was_built_unless_it_was(tmp_path: Path) -> None:
     experiment = _made(tmp_path / "x")
     assert launched(experiment, experiment.settings[BASELINE]).build == ""
     assert to_be_set_note(experiment, experiment.settings[BASELINE]) == []
+
+
+def test_a_secret_of_the_build_is_to_be_set(tmp_path: Path) -> None:
+    masked = Setting(("app",), {"a": 1}, name="one", build="make TOKEN=<masked:TOKEN>")
+    (note,) = to_be_set_note(_made(tmp_path / "x", masked), masked)
+    assert "TOKEN" in note and "the launch line" in note

@@ -116,3 +116,8 @@ def test_they_are_named_from_three_and_from_a_twentieth_of_all(slow: int, runs: 
 def test_the_worst_of_the_slow_runs_is_shown_and_the_slowest_of_the_baseline() -> None:
     pairs: Any = SimpleNamespace(deciding=lambda accept: ([1.0, 2.0, 1.5] * 4, [3.0, 5.0, 4.0, *[1.0] * 9]))
     assert "(5 s at worst, against 2 s)" in slow_runs_note(pairs, "seconds", False, False)
+
+
+def test_of_a_rate_the_slow_runs_are_the_low_ones() -> None:
+    pairs: Any = SimpleNamespace(deciding=lambda accept: ([1.0, 2.0, 1.5] * 4, [4.0, 4.0, 4.0, *[1.0] * 9]))
+    assert "(0.25 at worst, against 0.5)" in slow_runs_note(pairs, "rate", True, False)
