@@ -215,7 +215,7 @@ def made_cases(folder: Path) -> list[Case]:
         Case("allocator", _plain("serial", two, **serial), 20, ("allocator",), _allocator, **here),
         Case("allocator and all axes", _plain("serial", two, **serial), 60, None, _allocator, **here),
         Case("allocator on 24 cores", _plain("serial", sockets(1, 24, 2), **serial), 60, None, _allocator, **here),
-        Case("uneven 20 %", uneven, 100, (*both, "schedule")),
+        Case("uneven 20%", uneven, 100, (*both, "schedule")),
         Case("crash", _plain("crash", wide, **bandwidth), 200, both, lambda s: FAILS if _threads(s) > 60 else 1.0),
         Case("hang", _plain("hang", wide, **bandwidth), 200, both, _hangs, timed=True),
         Case("fails by itself", _plain("random", wide, **bandwidth), 200, both, by_itself=0.2),

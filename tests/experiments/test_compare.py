@@ -254,7 +254,7 @@ def test_a_later_experiment_is_held_against_an_earlier_one_of_the_same_machine(t
 def test_with_a_baseline_it_goes_on_until_that_is_decided_or_the_budget_ends(tmp_path: Path) -> None:
     compare(_question(tmp_path / "then", ["a"], fewest=40, most=40), Stream(_times(a=1.0), sigma=0.02))
     then = read_experiment(tmp_path / "then/x")
-    # the same, within 3 %: twelve runs do not say it
+    # the same, within 3%: twelve runs do not say it
     noisy = Stream(_times(a=1.0), sigma=0.05)
     known = compare(_question(tmp_path / "same", ["a"], baseline=then, within=0.03), noisy)
     assert known.stopped == "decided" and known.blocks > 20, known.baseline

@@ -126,7 +126,7 @@ def test_a_baseline_that_varies_more_than_the_rest_needs_more_runs() -> None:
 
 
 class Believing:
-    """A search that believes in a gain of 5 % in log time, without doubt, where runs vary by as much."""
+    """A search that believes in a gain of 5% in log time, without doubt, where runs vary by as much."""
 
     noise, reference = 0.05, NONE
 

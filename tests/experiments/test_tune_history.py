@@ -39,7 +39,7 @@ def _question(out: Path, on: Machine, runs: int = 60, resume: bool = False) -> Q
 
 
 def _half_is_best(on: Machine, scale: float = 1.0):  # type: ignore[no-untyped-def]
-    """Best with half the cores' threads, by 30 % and more."""
+    """Best with half the cores' threads, by 30% and more."""
     best = len(on.cores) // 2
 
     def seconds(setting: Setting) -> float:

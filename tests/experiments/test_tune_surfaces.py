@@ -69,7 +69,7 @@ def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(10, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", ["allocator", "allocator and all axes", "uneven 20 %"])
+@pytest.mark.parametrize("name", ["allocator", "allocator and all axes", "uneven 20%"])
 def test_a_clear_gain_is_found_with_few_runs(name: str, seeds: int, tmp_path: Path) -> None:
     assert sum(tuned(MADE[name], seed, str(tmp_path)).found for seed in range(seeds)) >= 0.9 * seeds
 

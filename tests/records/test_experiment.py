@@ -30,7 +30,7 @@ QUESTION = tune_question()
 
 
 def _record(n: int) -> Record:
-    sample = Sample(seconds=n + 1.5, wall_s=2.0, started_at=float(n), usage={"user_s": 1.0}, marks=("steal 3 %",))
+    sample = Sample(seconds=n + 1.5, wall_s=2.0, started_at=float(n), usage={"user_s": 1.0}, marks=("steal 3%",))
     return Record(SETTING.key, "search", n, 0, sample)
 
 
@@ -252,7 +252,7 @@ def test_what_is_left_open_in_a_question_is_seconds_and_nothing_besides(tmp_path
 
 def test_reports_that_were_not_read_are_one_note(tmp_path: Path) -> None:
     with Writer(tmp_path / "e", QUESTION) as writer:
-        for n, marks in enumerate([("steal 3 %",), (f"{UNREAD}: one",), (), (f"{UNREAD}: two", "steal 1 %")]):
+        for n, marks in enumerate([("steal 3%",), (f"{UNREAD}: one",), (), (f"{UNREAD}: two", "steal 1%")]):
             sample = Sample(seconds=1.0, wall_s=1.0, started_at=float(n), marks=marks)
             writer.add(Record(SETTING.key, "search", n, 0, sample), SETTING)
     assert read_experiment(tmp_path / "e").remarks == [f"{UNREAD}: one (2 of 4 runs)"]

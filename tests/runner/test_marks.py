@@ -48,7 +48,7 @@ def marked(wall_s: float, usage: dict[str, float], conditions: dict[str, float])
 @pytest.mark.parametrize(
     ("usage", "conditions", "kind"),
     [
-        # of a run of 10 s of one thread, 5 % are half a second; the second number is what it takes of it
+        # of a run of 10 s of one thread, 5% are half a second; the second number is what it takes of it
         ({}, lambda s: {"mask_steal_s": s / 0.95, "mask_busy_s": 10.0}, "steal"),
         ({}, lambda s: {"throttled_s": s}, "throttled"),
         ({}, lambda s: {"pressure_memory_s": s}, "memory pressure"),

@@ -46,7 +46,7 @@ def _rests(machine: Machine) -> Rests:
 def test_a_look_follows_a_run_that_others_disturbed_and_no_other() -> None:
     looking = _rests(Machine(0.5))
     assert looking.before([2, 3]) == {}
-    for marks in ((), ("steal: the hypervisor took 9 %",)):
+    for marks in ((), ("steal: the hypervisor took 9%",)):
         looking.after(Sample(1.0, 1.0, 0.0, marks=marks))
         assert looking.before([2, 3]) == {}
     looking.after(Sample(1.0, 1.0, 0.0, marks=LOUD))

@@ -50,7 +50,7 @@ def said(seed: int, contenders: int, most_blocks: int, dropped: float = 0.0, slo
     return False
 
 
-# 24 at 5 %: more than 4 would come once in 170 times, of 8 more than 2 as seldom; with the blocks as they come it is most of them
+# 24 at 5%: more than 4 would come once in 170 times, of 8 more than 2 as seldom; with the blocks as they come it is most of them
 @pytest.mark.parametrize(("seeds", "most"), [(8, 2), pytest.param(24, 4, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("contenders", "dropped"), [(2, 0.0), (2, 0.15), (3, 0.0), (3, 0.15), (5, 0.0)])
 def test_what_slows_its_followers_down_makes_no_difference(
@@ -60,7 +60,7 @@ def test_what_slows_its_followers_down_makes_no_difference(
 
 
 def test_two_random_orders_alone_would_not_do() -> None:
-    # the same 3 %, in blocks of random order: those with unequal predecessors are all off by 3 %
+    # the same 3%, in blocks of random order: those with unequal predecessors are all off by 3%
     random = np.random.default_rng(5)
     logs, after, last = [], [], "B"
     for _ in range(60):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Changes are found where they are, and hardly any where there are none.
 
-With 300 series of each kind and size `python -m tools.critical_changes --power --series 300` gave marks in 0 to 2.3 % of series without
-a change (14, 30, 60 and 150 values; normal, heavy tails, skewed, two modes, rounded, bursts, autocorrelation 0.3), 1.7 to 5.7 % with an
-autocorrelation of 0.5, and 4.3 to 9.3 % with 0.7. A change by two deviations in the middle was seen in 20, 76, 100 and
-100 % of them, one by four deviations six values ago in 72, 62, 65 and 65 %.
+With 300 series of each kind and size `python -m tools.critical_changes --power --series 300` gave marks in 0 to 2.3% of series without
+a change (14, 30, 60 and 150 values; normal, heavy tails, skewed, two modes, rounded, bursts, autocorrelation 0.3), 1.7 to 5.7% with an
+autocorrelation of 0.5, and 4.3 to 9.3% with 0.7. A change by two deviations in the middle was seen in 20, 76, 100 and
+100% of them, one by four deviations six values ago in 72, 62, 65 and 65%.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def _series(levels: list[tuple[int, float]], noise: float = 0.01, seed: int = 0)
     "name", ["normal", "heavy tails (t, 2 degrees)", "two modes", "rounded", "autocorrelation 0.3"]
 )
 def test_series_that_do_not_change_hardly_have_marks(name: str) -> None:
-    # 120 series: more than nine with a mark come about once in a hundred times where the rate is 5 %
+    # 120 series: more than nine with a mark come about once in a hundred times where the rate is 5%
     assert marked(24, NOISE[name], 120) <= 9 / 120 + 1e-9
 
 
@@ -125,7 +125,7 @@ def test_that_a_long_series_is_looked_at_finely_costs_little_power() -> None:
 
 def test_a_long_series_that_does_not_change_is_rarely_marked() -> None:
     dice = np.random.default_rng(77)
-    # 60 at 5 %: eight or more would come once in a hundred times
+    # 60 at 5%: eight or more would come once in a hundred times
     assert sum(bool(find_changes(1 + 0.01 * dice.normal(size=1500))) for _ in range(60)) < 8
 
 

@@ -125,7 +125,7 @@ def _experiment(random: np.random.Generator, noise: str, speedup: float, blocks:
     return Word.UNDECIDED
 
 
-# 100 experiments at 5 %: more than 11 false alarms would come once in 230 times; of 40 more than 6 once in 290
+# 100 experiments at 5%: more than 11 false alarms would come once in 230 times; of 40 more than 6 once in 290
 @pytest.mark.some(2)
 @pytest.mark.parametrize(("experiments", "most"), [(40, 6), pytest.param(100, 11, marks=pytest.mark.long)])
 @pytest.mark.parametrize("noise", NOISES)

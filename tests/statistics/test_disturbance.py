@@ -67,7 +67,7 @@ def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -
 
 
 def test_steal_of_short_runs_is_seen_in_many() -> None:
-    # of 20 ms each one in ten meets a hundredth of a second, which is 5 % of all and no more than rounding by itself
+    # of 20 ms each one in ten meets a hundredth of a second, which is 5% of all and no more than rounding by itself
     few = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (b % 20 == 0)) for b in range(600)])
     assert few.disturbed_runs == 0 and few.conditions == ("steal of 2% in all runs",)
     much = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (200 <= b < 400)) for b in range(600)])

@@ -12,7 +12,7 @@ EXPERIMENTS = 60
 JUDGED = {name: noise for name, noise in (FAMILIES | HARDER).items() if name != "a period of 4 runs"}
 
 
-# 60 at 4 %: more than 7 would come once in 300 times; of 20 more than 3 once in 130
+# 60 at 4%: more than 7 would come once in 300 times; of 20 more than 3 once in 130
 @pytest.mark.some(6)
 @pytest.mark.parametrize(("experiments", "most"), [(20, 3), pytest.param(EXPERIMENTS, 7, marks=pytest.mark.long)])
 @pytest.mark.parametrize("family", JUDGED)

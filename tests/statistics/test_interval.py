@@ -14,7 +14,7 @@ def test_the_interval_holds_the_true_median_at_least_as_often_as_it_says(count: 
     for _ in range(400):
         interval = median_interval(list(random.lognormal(0, 0.1, count)))
         hits += interval is not None and interval[0] <= 1.0 <= interval[1]
-    # 400 at 95 %: fewer than 365 would come once in a thousand times
+    # 400 at 95%: fewer than 365 would come once in a thousand times
     assert hits >= 365
 
 

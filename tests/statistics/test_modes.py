@@ -15,7 +15,7 @@ Family = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def outliers(share: float, low: float, high: float) -> Family:
-    """Normal times of 1 % noise of which a share takes longer by `low` to `high`."""
+    """Normal times of 1% noise of which a share takes longer by `low` to `high`."""
 
     def draw(r: np.random.Generator, n: int) -> np.ndarray:
         return (1 + 0.01 * r.normal(size=n)) * np.where(r.random(n) < share, 1 + r.uniform(low, high, n), 1)
@@ -26,10 +26,10 @@ def outliers(share: float, low: float, high: float) -> Family:
 UNIMODAL: dict[str, Family] = {
     "normal": lambda r, n: 1 + 0.01 * r.normal(size=n),
     "lognormal": lambda r, n: np.exp(0.3 * r.normal(size=n)),
-    "5 % outliers": outliers(0.05, 0.03, 0.5),
-    "10 % outliers": outliers(0.1, 0.03, 0.5),
-    "15 % outliers": outliers(0.15, 0.03, 0.5),
-    "15 % outliers in one place": outliers(0.15, 0.2, 0.2),
+    "5% outliers": outliers(0.05, 0.03, 0.5),
+    "10% outliers": outliers(0.1, 0.03, 0.5),
+    "15% outliers": outliers(0.15, 0.03, 0.5),
+    "15% outliers in one place": outliers(0.15, 0.2, 0.2),
     "a heavy tail": lambda r, n: 1 + 0.1 * r.exponential(size=n),
     "quantised to some values": lambda r, n: np.round((1 + 0.01 * r.normal(size=n)) / 0.01) * 0.01,
     "quantised to two or three": lambda r, n: np.round((1 + 0.01 * r.normal(size=n)) / 0.03) * 0.03,

@@ -24,7 +24,7 @@ def test_all_looks_together_spend_what_is_not_held_back(comparisons: int) -> Non
     looks = OpenLooks(0.05, comparisons)
     at = [n for n in range(1, 400) if looks.due(n)]
     spent = ever_outside(at, [looks.level(n) for n in at], 20_000)
-    # 85 % of alpha in the end, of which n looks leave fewest / n
+    # 85% of alpha in the end, of which n looks leave fewest / n
     assert spent == pytest.approx(0.0425 / comparisons, rel=0.12)
 
 

@@ -76,7 +76,7 @@ def test_the_interval_holds_the_truth_wherever_it_lies_in_its_step(how: np.ufunc
         times = [how(truth * np.exp(random.normal(0, noise, blocks)) / 0.01 + 1e-9) * 0.01 for truth in (one, other)]
         got = ratio_interval(*(list(t) for t in times))
         hits += got.low <= one / other <= got.high
-    # 80 at 95 %: fewer than 68 would come once in 5000 times
+    # 80 at 95%: fewer than 68 would come once in 5000 times
     assert hits >= 68
 
 

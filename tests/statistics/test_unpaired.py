@@ -34,7 +34,7 @@ def test_the_unpaired_interval_covers_the_true_ratio() -> None:
     for n, m in [(10, 10), (8, 30), (60, 60)] * 60:
         got = unpaired_interval(list(1.3 * random.lognormal(0, 0.05, n)), list(random.lognormal(0, 0.05, m)))
         hits += got.low <= 1.3 <= got.high
-    # 180 at 95 %: fewer than 161 would come once in a thousand times
+    # 180 at 95%: fewer than 161 would come once in a thousand times
     assert hits >= 161
     few = unpaired_interval([1.0, 1.1, 1.2, 1.3, 1.4], [1.0 + i / 10 for i in range(20)])
     assert (few.low, few.high) == (0.0, math.inf) and not few.has_interval

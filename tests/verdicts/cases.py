@@ -146,7 +146,7 @@ def scaled(
     change: Callable[[int, int], Mapping[str, Any]] = lambda count, block: {},
     **question: Any,
 ) -> Experiment:
-    """A stored scaling, its runs with noise of 2 %; `change` has fields of samples by count and block."""
+    """A stored scaling, its runs with noise of 2%; `change` has fields of samples by count and block."""
     asked = ScaleQuestion(
         ("a",), machine(16, 1), Path("e"), "threads", counts, environment={}, asked=("nodewise", "scale", "a")
     )

@@ -32,7 +32,7 @@ def again(ratio: float, low: float, high: float, reason: str = "") -> PairVerdic
     [
         ((1.60, 1.55, 1.65), Held.HOLDS),
         ((2.60, 2.55, 2.65), Held.HOLDS),
-        # within 2 % below what was promised at least
+        # within 2% below what was promised at least
         ((1.50, 1.48, 1.52), Held.HOLDS),
         ((1.48, 1.44, 1.52), Held.UNDECIDED),
         ((1.30, 1.28, 1.32), Held.SMALLER),

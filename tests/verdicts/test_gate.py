@@ -30,7 +30,7 @@ def _verdict(*contenders: Any, then: tuple[Any, ...] | None = None) -> Any:
 
 
 SLOWER = _pair(Word.SLOWER, 0.5, 0.6)
-#: Surely slower, by 1 to 4 %.
+#: Surely slower, by 1 to 4%.
 A_LITTLE = _pair(Word.SLOWER, 0.96, 0.99)
 OPEN = _pair(Word.UNDECIDED, None, None)
 FASTER = _pair(Word.FASTER, 1.1, 1.2)
@@ -50,7 +50,7 @@ def test_what_failed_is_neither_slower_nor_open() -> None:
     ("threshold", "slower", "open_"), [(0.005, True, False), (0.02, False, True), (0.05, False, False)]
 )
 def test_the_interval_is_held_against_the_threshold(threshold: float, slower: bool, open_: bool) -> None:
-    # 0.96 … 0.99 times as fast is 1 … 4.2 % slower
+    # 0.96 … 0.99 times as fast is 1 … 4.2% slower
     gate = gate_of(_verdict(_contender("a"), _contender("b", A_LITTLE), _contender("c", FASTER)), threshold)
     assert (gate.slower, gate.undecided) == (("b",) if slower else (), ("b",) if open_ else ())
 

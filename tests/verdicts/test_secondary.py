@@ -194,7 +194,7 @@ def test_what_isolation_costs_is_a_metric_where_there_is_isolation_and_only_ther
 
 def test_how_much_runs_vary_is_known_from_those_that_ran_more_than_once() -> None:
     experiment = Experiment(Path(), {"shown": {"metrics": [{"metric": "energy_j", "maximise": False}]}})
-    # the noise of the others, 1 %, makes up the little by which a lone run was better
+    # the noise of the others, 1%, makes up the little by which a lone run was better
     rows = [_row("often", 1.0, 100.0), _row("slow", 2.0, 50.0)]
     close, far = _row("close", 0.985, 98.5, runs=1), _row("far", 0.9, 90.0, runs=1)
     secondary = SecondaryMetrics(experiment)

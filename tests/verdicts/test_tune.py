@@ -88,7 +88,7 @@ def test_nothing_is_said_of_axes_from_fewer_blocks_than_an_interval_takes(tmp_pa
 
 
 def test_an_axis_is_not_credited_with_what_ran_before(tmp_path: Path) -> None:
-    # whatever follows the run without a takes 5 % longer: always the one without b, in orders that are not balanced
+    # whatever follows the run without a takes 5% longer: always the one without b, in orders that are not balanced
     times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: 0.5 * 1.05}
     made = [(BASELINE, BOTH)] * 10 + [(BOTH, NO_A, NO_B)] * 20
     with Writer(tmp_path / "x", tune_question(axes={"a": [0, 1], "b": [0, 1]})) as writer:

@@ -55,9 +55,9 @@ def parse_seconds(text: str, option: str = "") -> float:
 
 
 def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
-    """Read a part of one such as `1%`, `0.5 %` or `0.01`, less than `most` and, where that is None, also 0.
+    """Read a part of one such as `1%`, `0.5%` or `0.01`, less than `most` and, where that is None, also 0.
 
-    Without a sign it is below one, so that nobody's `2` is taken for 200 %. Raises InputError.
+    Without a sign it is below one, so that nobody's `2` is taken for 200%. Raises InputError.
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?|\.[0-9]+(?:e-?[0-9]+)?)\s*(%?)\s*", text.lower())
     share = float(match[1]) / (100 if match[2] else 1) if match else 0.0

@@ -71,7 +71,7 @@ class CompareQuestion:
 
     `fewest` and `most` bound the runs of each; where both are the same number, a block that was disturbed is kept, and another
     one made besides. `within` is the difference that counts as none. `threshold` is a slowdown
-    (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
+    (0.02: 2%) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
     `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
     which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.

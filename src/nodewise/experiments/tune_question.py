@@ -24,7 +24,7 @@ from nodewise.tuning.axes import Wanted
 class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
-    `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
+    `within` is the difference that counts as none (0.01: 1%), `out` the experiment's directory, `asked` the command
     line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
     setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
     the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.

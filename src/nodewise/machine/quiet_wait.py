@@ -53,7 +53,7 @@ def read_activity(processors: Iterable[int], root: Path = Path("/"), at_s: float
 def unrest(before: Activity, after: Activity, processors: int, needed: float) -> str:
     """What would disturb a run that uses `needed` of so many processors at a time, in words; empty where it is quiet.
 
-    Others' load does where it is above 5 % of what the run uses and leaves less than half a processor besides, stolen time
+    Others' load does where it is above 5% of what the run uses and leaves less than half a processor besides, stolen time
     and waiting for memory where they are above 5%.
     """
     seconds = after.at_s - before.at_s

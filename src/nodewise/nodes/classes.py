@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Hardware classes: nodes that can be compared, as their processors, product, devices and size of memory are alike.
 
-One or two nodes that differ in one of these from a larger class are taken for a part of that, and so are more, up to 5 % of it, that have
+One or two nodes that differ in one of these from a larger class are taken for a part of that, and so are more, up to 5% of it, that have
 less of it: nodes that lost a device, a socket or a memory module are then found to differ, and are no class of their own.
 """
 
@@ -49,7 +49,7 @@ class Group:
 
 
 def _memory_bins(sizes: Sequence[Value]) -> list[int | None]:
-    """Each size's bin: a new one begins where the next larger size is more than 3 % larger."""
+    """Each size's bin: a new one begins where the next larger size is more than 3% larger."""
     found: list[int | None] = [None] * len(sizes)
     # a size that is not known tells nobody apart
     order = sorted((s, i) for i, s in enumerate(sizes) if s)

@@ -353,7 +353,7 @@ def outlier_findings(
                 parts.setdefault(known(rule.id, fleet.names[one[1]]), []).append(one)
             for those in parts.values():
                 furthest, _, value = those[0]
-                share = f"{100 * abs(value / centre - 1):.3g} % or " if log else ""
+                share = f"{100 * abs(value / centre - 1):.3g}% or " if log else ""
                 yield made(
                     rule,
                     [fleet.names[i] for _, i, _ in those],

@@ -234,7 +234,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Speed:
-    """What a test of speed gave: the median rate of its `runs`, more being better, with its 95 % interval (None: of too few runs),
+    """What a test of speed gave: the median rate of its `runs`, more being better, with its 95% interval (None: of too few runs),
     on so many threads. Other load was seen in `disturbed` of the runs. `unit` is that of the rate, such as GB/s. Of one between
     nodes a run is a meeting of two; `unreached` are the nodes with which there was none, and the rate is None where that is all."""
 

@@ -18,7 +18,7 @@ _TOLD = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A function's own part of all samples of work with its 95 % interval, of 1."""
+    """A function's own part of all samples of work with its 95% interval, of 1."""
 
     share: float
     low: float

@@ -56,7 +56,7 @@ _MPI_WAITING = (
 
 @dataclass(frozen=True)
 class FunctionShare:
-    """A function's part of all samples of work: in itself with the 95 % interval, and with what it calls. Shares are of 1."""
+    """A function's part of all samples of work: in itself with the 95% interval, and with what it calls. Shares are of 1."""
 
     function: str
     object: str
@@ -69,7 +69,7 @@ class FunctionShare:
 
 @dataclass(frozen=True)
 class LineShare:
-    """A source line's part of all samples of work, with the 95 % interval."""
+    """A source line's part of all samples of work, with the 95% interval."""
 
     file: str
     line: int

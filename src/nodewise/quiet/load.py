@@ -15,7 +15,7 @@ from nodewise.quiet.system import quota_share
 #: Of one processor: more is noisy; the second is worth a note.
 _BUSY, _SOME = 0.05, 0.01
 _STEAL, _SOME_STEAL = 0.01, 0.001
-#: Interrupts by devices in a second on one processor, each of some microseconds: 1 % and 0.1 % of its time, roughly.
+#: Interrupts by devices in a second on one processor, each of some microseconds: 1% and 0.1% of its time, roughly.
 _MANY, _SOME_INTERRUPTS = 2000, 200
 _NAMED = 4
 _WAIT = 0.01

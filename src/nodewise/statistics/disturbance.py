@@ -70,7 +70,7 @@ class Disturbance:
     """How much of an experiment was disturbed by what comes and goes, and under what constant conditions it ran.
 
     A block is disturbed where any of its runs is. `kinds` are those of the marks that disturbed, the most frequent first;
-    `conditions` are in words, such as `steal of 8 % in all runs`; `which` are the numbers of the blocks.
+    `conditions` are in words, such as `steal of 8% in all runs`; `which` are the numbers of the blocks.
     """
 
     blocks: int

@@ -53,7 +53,7 @@ def modes(times: Sequence[float]) -> Modes:
 
     Each mode holds more runs than outliers would (a third of 30, a quarter of 100), and they lie apart by several times their
     own spread. Times that a coarse clock has made equal are first spread evenly over its step. Below ten runs nothing is
-    said. Times that drift look uniform, of which up to 9 % are taken for several modes: ask `drift` first.
+    said. Times that drift look uniform, of which up to 9% are taken for several modes: ask `drift` first.
     Raises ValueError for no times, or where one is not above zero.
     """
     data = np.sort(np.asarray(times, dtype=float))

@@ -5,8 +5,8 @@ The centre is the median of the whole group. Each side has a spread of its own, 
 above): 1.4826 MAD, or where that is more the same of that side's values alone, or from 50 values on the distance of the side's outer tenth over a normal
 distribution's. On skewed data one spread for both sides would name sound nodes: of a gamma distribution's tail one in 15 000 is 8 such out.
 The bound is that of a normal distribution at the level that all tests together leave to one, raised for what is not known of the spread in small groups
-(Student's t with the information that a MAD has, 37 % of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier
-is read from the quartile and the outer 3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2); groups
+(Student's t with the information that a MAD has, 37% of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier
+is read from the quartile and the outer 3% of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2); groups
 that are too small to show it are given a logistic distribution's, as temperatures and speeds have.
 What is `SURE` deviations out is always named, but where a tenth of the group or more is out there: such are another kind (busy and idle nodes, say), and
 what is named lies beyond them.
@@ -37,7 +37,7 @@ _QUARTILE, _TENTH, _OUTER = 0.25, 0.1, 0.03
 _NORMAL = NormalDist()
 #: An exponential distribution's long side is 1.8 times as wide as its MAD says; what is wider is no tail.
 _SKEWED = 2.0
-#: A tail that is heavier than normal by its outer 3 % is more so further out, where it is a mixture: noise and something else.
+#: A tail that is heavier than normal by its outer 3% is more so further out, where it is a mixture: noise and something else.
 _FURTHER = 2.7
 #: How much heavier a tail is taken to be that cannot be seen, by the same exponent: a logistic distribution's. In groups of so many it is seen in part.
 _UNSEEN, _SEEN_FROM = 0.24, 500

@@ -9,8 +9,8 @@ order and no chance. Few samples of a kind have Wilson's interval at least (E. B
 the American Statistical Association 22, 1927), which is right where all stretches are alike.
 
 Held against a circular block bootstrap of the same stretches on phases of random length: where a run has ten phases, either is short of its
-95 %, the bootstrap at 71 to 77 %, this at 85 %; where it has forty or more, 85 % and 93 to 97 %. Of a program of two halves the interval of
-each is 19 to 81 %, where the deviation of all stretches from their mean says 0 to 100 %.
+95%, the bootstrap at 71 to 77%, this at 85%; where it has forty or more, 85% and 93 to 97%. Of a program of two halves the interval of
+each is 19 to 81%, where the deviation of all stretches from their mean says 0 to 100%.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Gate:
 
 
 def gate_of(verdict: CompareVerdict, threshold: float | None) -> Gate:
-    """The gate of a comparison with a threshold: a slowdown (0.02: 2 %) against the reference, and the baseline."""
+    """The gate of a comparison with a threshold: a slowdown (0.02: 2%) against the reference, and the baseline."""
     then = verdict.baseline.pairs if verdict.baseline is not None else ()
     spans: dict[str, tuple[Word | None, float | None, float | None]] = {
         r.name: (p.verdict, p.low, p.high) for r in verdict.contenders if (p := r.against_reference) and not r.error

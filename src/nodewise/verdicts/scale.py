@@ -2,7 +2,7 @@
 """The verdict of a scaling: speedup and parallel efficiency at each count, the law that they follow, and what it lets expect.
 
 A count is a number of threads, ranks or nodes. Only whole blocks decide, undisturbed ones as long as these are at least half of
-all; the intervals of all speedups hold together at 95 %, each of a prediction in 90 % of cases.
+all; the intervals of all speedups hold together at 95%, each of a prediction in 90% of cases.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ STUDY = Study(
         Published("tiled", "step 1: tiles of 336 x 112, strips of 8 rows, 28 columns", "no figure", WHERE),
         Published("registers", "step 2: 28 abstract registers for the block of C", "no figure", WHERE),
         Published("prefetch", "step 3: compiler prefetch, 32 ahead for L2, 0 for L1", "no figure", WHERE),
-        Published("", "placement of ten calls, n = 10 000", "more than 50 % from best to worst", "244 threads"),
+        Published("", "placement of ten calls, n = 10 000", "more than 50% from best to worst", "244 threads"),
     ),
     bench=({"n": "1000"}, {"n": "1537"}, {"n": "2048"}, {"n": "3001"}, {"n": "4096"}),
 )

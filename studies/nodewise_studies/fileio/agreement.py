@@ -10,9 +10,9 @@ from nodewise.statistics.compare import Ratio, ratio_interval
 
 #: Two times agree that are no more than so many times each other.
 _AGREE = 1.1
-_AGREED = "within 10 %"
+_AGREED = "within 10%"
 
-#: fio's clock counts milliseconds; below this, in seconds, a step of it is 2 % and more.
+#: fio's clock counts milliseconds; below this, in seconds, a step of it is 2% and more.
 _COARSE = 0.05
 
 #: Those whose requests can be so small that what a program does between two of them counts.
@@ -88,5 +88,5 @@ def _agreement(ratio: Ratio) -> str:
     if ratio.low >= 1 / _AGREE and ratio.high <= _AGREE:
         return _AGREED
     if ratio.low > _AGREE or ratio.high < 1 / _AGREE:
-        return "more than 10 % apart"
-    return "too noisy to tell whether within 10 %"
+        return "more than 10% apart"
+    return "too noisy to tell whether within 10%"

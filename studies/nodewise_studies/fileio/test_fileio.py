@@ -375,7 +375,7 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     assert "for what was measured" in text and "if it has to be text, c-formatted-element" in text
     text = "\n".join(report(result))
     assert "take" not in text
-    assert "write-whole: 1.10 times the rate of fio on the same pattern: within 10 %" in text
+    assert "write-whole: 1.10 times the rate of fio on the same pattern: within 10%" in text
     assert "page cache" in text or "in memory" in text
     assert "no io_uring rows" in text and "no Fortran rows" in text
     assert "of fio" not in "\n".join(report({**result, "blocks": 5}))

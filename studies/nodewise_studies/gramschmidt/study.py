@@ -117,7 +117,7 @@ STUDY = Study(
         Published("classic", "chunk of a sweep that was best", "2048 elements", WHERE),
         Published("classic", "against modified, largest sizes", "more than 2 times as fast", WHERE),
         Published("classic", "against modified, sizes between, 8 processes or more", "slower", WHERE),
-        Published("classic", "share of the time in communication", "1.7 % (modified: 15.3 %)", "16 processes"),
+        Published("classic", "share of the time in communication", "1.7% (modified: 15.3%)", "16 processes"),
         Published("classic", "time in sums over the ranks", "6.28 s (modified: 36 s)", "16 processes"),
     ),
     bench=({}, {"n": "262144"}, {"n": "4096"}, {"update": "no"}, {"condition": "1e8"}),

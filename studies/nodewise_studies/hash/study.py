@@ -91,8 +91,8 @@ STUDY = Study(
     },
     limits=(Limit("bandwidth", "read", per="bytes"),),
     published=(
-        Published("pipeline", "one producer", "2.603 s, consumer busy 42.0 %, 981.7 MB/s", "storage server"),
-        Published("pipeline", "16 producers", "the consumer waits about 2 % of the time", "storage server"),
+        Published("pipeline", "one producer", "2.603 s, consumer busy 42.0%, 981.7 MB/s", "storage server"),
+        Published("pipeline", "16 producers", "the consumer waits about 2% of the time", "storage server"),
     ),
     bench=tuple({"function": f} for f in FUNCTIONS),
     report=report,

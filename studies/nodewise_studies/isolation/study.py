@@ -18,7 +18,7 @@ _SOURCE = "a description of a light virtual machine: stripped QEMU, minimal kern
 _VERDICTS = (
     ("container", "fast", "shares the kernel", "native"),
     ("virtual machine", "slow", "a kernel of its own", "lower"),
-    ("light virtual machine", "as a container", "a kernel of its own", "2 to 3 % lower"),
+    ("light virtual machine", "as a container", "a kernel of its own", "2 to 3% lower"),
 )
 #: The limit, which is the kernel by itself, and what all are compared with.
 _ALONE, _PROCESS = "alone", "process"
@@ -96,9 +96,9 @@ def _slower(row: Mapping[str, Any]) -> str:
         return "reference"
     # ratios are of speeds: above 1 where the row is faster
     if against["low"] is None or against["high"] is None:
-        return f"{100 * (1 / against['ratio'] - 1):.1f} % (too few blocks)"
+        return f"{100 * (1 / against['ratio'] - 1):.1f}% (too few blocks)"
     low, high = 1 / against["high"] - 1, 1 / against["low"] - 1
-    return f"{100 * (1 / against['ratio'] - 1):.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * (1 / against['ratio'] - 1):.1f}% ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _shares(row: Mapping[str, Any], count: int, prefix: str) -> str:
@@ -160,7 +160,7 @@ STUDY = Study(
     ),
     reference=reference,
     published=(
-        Published("microvm", "loss of speed of a light virtual machine", "2 to 3 %", _SOURCE),
+        Published("microvm", "loss of speed of a light virtual machine", "2 to 3%", _SOURCE),
         Published("runc", "start of a container", "faster than a virtual machine's", _SOURCE),
         Published("vm", "start of a virtual machine", "slower than a container's", _SOURCE),
     ),

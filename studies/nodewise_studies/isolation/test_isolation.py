@@ -96,10 +96,10 @@ def _row(name: str, ratio: tuple[float, float, float] | None, *, for_scale: bool
 def test_the_table_says_start_slowdown_memory_and_what_was_published() -> None:
     rows = [_row("process", None), _row("runc", (0.8, 0.5, 1.0)), _row("microvm", None, for_scale=True)]
     text = "\n".join(report({"rows": rows, "point": {"kernel": "syscalls"}}))
-    assert "25.0 % (0.0 to 100.0)" in text and "reference" in text
+    assert "25.0% (0.0 to 100.0)" in text and "reference" in text
     assert "microvm*" in text and "it is not ranked" in text and "not ranked" in text
     assert "PSS of 1" in text and "PSS of 2" in text and "each of 2: private 1 MiB" in text
-    assert "light virtual machine: starts as a container, a kernel of its own, speed 2 to 3 % lower | microvm" in text
+    assert "light virtual machine: starts as a container, a kernel of its own, speed 2 to 3% lower | microvm" in text
     assert "virtual machine: starts slow, a kernel of its own, speed lower | not measured here" in text
     assert "root mapped" not in text
     assert report({"rows": [], "point": {"kernel": "compute"}}) == []

@@ -126,7 +126,7 @@ STUDY = Study(
     published=(
         Published("galois", "XOR", "800 MB/s", "storage server"),
         Published("pairwise", "XOR", "1.2 GB/s", "storage server"),
-        Published("array", "XOR", "2 GB/s, 250 %", "storage server"),
+        Published("array", "XOR", "2 GB/s, 250%", "storage server"),
     ),
     bench=tuple({"scheme": s, "stripe": str(b)} for s in ("horizontal", "xor", "rs") for b in (2**16, 2**20, 2**24)),
     report=report,

@@ -28,7 +28,7 @@ def report(result: Mapping[str, Any]) -> list[str]:
     rows = [r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds") and r.get("metrics")]
     if not rows:
         return []
-    lines = [f"{'a debit until it is acknowledged':<34}{'half within':>14}{'99 % within':>14}{'debits a sync':>16}"]
+    lines = [f"{'a debit until it is acknowledged':<34}{'half within':>14}{'99% within':>14}{'debits a sync':>16}"]
     debits = result["work"]["items"] * (100 - int(result["point"].get("queries", 80))) / 100
     for row in rows:
         metrics = row["metrics"]
@@ -67,7 +67,7 @@ def _by_folder(result: Mapping[str, Any]) -> list[str]:
     if len(folders) < 2:
         return []
     each = result["work"]["items"] / len(folders)
-    lines = [f"{'requests a second, by folder of the log':<52}{'':>14}{'99 % within':>14}"]
+    lines = [f"{'requests a second, by folder of the log':<52}{'':>14}{'99% within':>14}"]
     for row in result["rows"]:
         metrics = row.get("metrics") or {}
         for k, folder in enumerate(folders, 1):
@@ -143,11 +143,11 @@ STUDY = Study(
         Published(
             "elided",
             "own spin lock replaced by glibc's rwlock with lock elision",
-            "22 % more by the text; by its figure's caption two generations of processors (E7-8890 v4 and v3), both with elision",
+            "22% more by the text; by its figure's caption two generations of processors (E7-8890 v4 and v3), both with elision",
             "an online charging database",
         ),
-        Published("", "compression with AVX2", "34 % in that module", "an online charging database"),
-        Published("", "a faster SSD", "58 % more", "an online charging database"),
+        Published("", "compression with AVX2", "34% in that module", "an online charging database"),
+        Published("", "a faster SSD", "58% more", "an online charging database"),
     ),
     bench=(
         {},

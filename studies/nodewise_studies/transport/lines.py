@@ -91,7 +91,7 @@ def _size(size: int) -> str:
 
 
 def _round_trips(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    head = f"{'half a round trip':<20}{'half within':>14}{'99 % within':>14}{'99.9 % within':>16}{'cores busy':>13}"
+    head = f"{'half a round trip':<20}{'half within':>14}{'99% within':>14}{'99.9% within':>16}{'cores busy':>13}"
     lines = []
     for row in rows:
         found = row["metrics"]

@@ -65,7 +65,7 @@ def _rates(ran: Mapping[str, Mapping[str, float]]) -> list[str]:
         if name == STUDY.plain_variant:
             continue
         by_psnr, by_vmaf = (bd_rate(_points(plain, q), _points(metrics, q)) for q in ("db", "vmaf"))
-        shown = ["-" if rate is None else f"{rate:+.1f} %" for rate in (by_psnr, by_vmaf)]
+        shown = ["-" if rate is None else f"{rate:+.1f}%" for rate in (by_psnr, by_vmaf)]
         lines.append(f"  {name:<20} {shown[0]:>10} {shown[1]:>10}")
     return lines
 

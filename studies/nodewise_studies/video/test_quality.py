@@ -180,7 +180,7 @@ def test_the_answer_has_bd_rates_and_vmaf() -> None:
     rows = [row("libx264-medium", one), row("libx265-medium", other, vmaf=93.24), row("libaom-av1-8", other[:3])]
     assert STUDY.report is not None
     lines = STUDY.report({"rows": rows, "point": {"psnr": "42", "curve": "4"}})
-    assert any(line.split() == ["libx265-medium", "+31.4", "%", "-"] for line in lines)
+    assert any(line.split() == ["libx265-medium", "+31.4%", "-"] for line in lines)
     assert any(line.split() == ["libaom-av1-8", "-", "-"] for line in lines)
     assert any("VMAF  93.2" in line for line in lines)
     lines = STUDY.report({"rows": rows[1:], "point": {"psnr": "42", "curve": "4"}})

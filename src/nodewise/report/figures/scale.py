@@ -13,7 +13,7 @@ from nodewise.verdicts.scale import ScalePoint, ScaleVerdict
 from nodewise.verdicts.stored import Stored
 
 _IDEAL, _BAND = "#9aa4ae", "#b9d3ee"
-_MEASURED, _LAW, _PERFECT = "measured", "expected by the law, 90 % of cases", "ideal"
+_MEASURED, _LAW, _PERFECT = "measured", "expected by the law, 90% of cases", "ideal"
 
 
 def scale_files(stored: Stored[ScaleVerdict]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def prioritize_knobs(
     """The knobs, those of most promise first, and which of them a search tries unless it is told otherwise.
 
     `loaded` has the profile of a run of the program and `usage` its counts (`Sample.usage`): a knob is left out where what
-    it bears on takes less than 5 % of the time. No more values are tried than `runs` runs can distinguish.
+    it bears on takes less than 5% of the time. No more values are tried than `runs` runs can distinguish.
     """
     spent = Spent(loaded or Loaded(), usage or {}, catalogue)
     found = [_judged(knob, spent.share(knob.time, knob.library), spent) for knob in knobs]
