@@ -352,7 +352,7 @@ def test_a_suite_that_is_not_there_cannot_go_on(nodewise: Command, project: Path
 
 def test_its_rows_are_exported_for_continuous_integration(nodewise: Command, project: Path) -> None:
     rows(nodewise, "--out", "then", "nap")
-    changed = SUITE.replace("sleep {s}", "sleep {s}; sleep 0.03") + "[command.fails]\nrun = 'false'\n"
+    changed = SUITE.replace("sleep {s}", "sleep {s}; sleep 0.1") + "[command.fails]\nrun = 'false'\n"
     (project / "nodewise.toml").write_text(changed)
     words = ("--baseline", "then", "--fail-if-slower", "50%", "--export-junit", "j.xml", "--export-markdown", "m.md")
     done = nodewise("suite", "run", "--accept-disturbed", *words, "--export-github", "-", "nap", "rate", "fails")
