@@ -327,3 +327,14 @@ def test_the_allocators_of_this_machine_bear_on_what_allocates():
 def test_kernel_time_is_that_of_the_profile():
     mpi = replace(spent(KERNEL=0.2), mapped=(APP, LIBC, "/usr/lib/libopen-pal.so.40.30.2"))
     assert prioritized(mpi)["ompi-yield"].share == pytest.approx(0.2)
+
+
+def test_what_somebody_has_set_is_tried_before_what_is_worth_more_by_itself():
+    usual = knob("usual", 70, ("default", "a"))
+    mine = replace(knob("mine", 40, ("-Xint", "unset")), default="-Xint", set_by_user=True)
+    found = prioritize_knobs((replace(usual, default="default"), mine), CATALOGUE, runs=RUNS_A_VALUE)
+    assert [(one.knob.name, one.tried) for one in found] == [("mine", True), ("usual", False)]
+    found = prioritize_knobs(
+        (replace(usual, default="default"), replace(mine, set_by_user=False)), CATALOGUE, runs=RUNS_A_VALUE
+    )
+    assert [(one.knob.name, one.tried) for one in found] == [("usual", True), ("mine", False)]

@@ -33,6 +33,8 @@ LEAST_WORTH = 30
 LEAST_SHARE = 0.05
 #: Where it is not known how much of the time a knob bears on, it counts as if it were this share.
 _UNKNOWN = 0.5
+#: What somebody has set comes as early as what is worth so much: it may be meant for another program or machine.
+_SET_WORTH = 80
 #: About how long a page fault takes, with the clearing of its page, and putting a thread to sleep and waking it.
 _FAULT_S, _SWITCH_S = 5e-7, 1e-5
 #: How many runs a search spends on a value before it knows whether it is any good.
@@ -56,7 +58,8 @@ class Prioritized:
     @property
     def promise(self) -> float:
         """How much is to be expected of it in this program, 0 to 100."""
-        return self.knob.worth * (_UNKNOWN if self.share is None else self.share)
+        worth = max(self.knob.worth, _SET_WORTH) if self.knob.set_by_user else self.knob.worth
+        return worth * (_UNKNOWN if self.share is None else self.share)
 
 
 def prioritize_knobs(
