@@ -11,14 +11,17 @@ import pytest
 
 from nodewise.experiments.compare import compare
 from nodewise.report.figures.charting import scale_around
-from nodewise.report.figures.experiment import _MOST_LINES, _best_lines, make_figures
+from nodewise.report.figures.experiment import _MOST_LINES, _best_lines, make_figures, time_over_threads
 from nodewise.report.pages import bundle
 from nodewise.report.pages.write import write_page
 from nodewise.report.tables import sample_rows
+from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import RUN
 from nodewise.verdicts.stored import read_stored
+from nodewise.verdicts.tune import tune_verdict
 from tests.experiments.test_compare import Stream, _question, _times
 from tests.report.pages.test_tune import _experiment
+from tests.verdicts.cases import Runs, tuned
 
 
 @pytest.mark.parametrize("kind", [pytest.param("many cores", marks=pytest.mark.long), "flat", "compare"])
@@ -70,3 +73,13 @@ def test_the_line_of_what_was_confirmed_is_drawn_though_others_were_luckier(sign
     rows = [{"key": f"s{i}", "series": f"line {i}", "median": float(sign * i)} for i in range(_MOST_LINES + 4)]
     drawn = {row["series"] for row in _best_lines(rows, sign, rows[-1]["key"])}
     assert drawn == {rows[-1]["series"], *(f"line {i}" for i in range(_MOST_LINES - 1))}
+
+
+@pytest.mark.parametrize("counts", [(2,), (1, 2)])
+def test_time_over_threads_needs_two_numbers_of_them(tmp_path: Path, counts: tuple[int, ...]) -> None:
+    others = [
+        Setting(("app",), {"threads": n, "placement": p}, name=f"{n} {p}") for n in counts for p in ("os", "close")
+    ]
+    made = tuned(tmp_path / "x", [(one, Runs(1.0), range(1, 5)) for one in (Setting(("app",)), *others)])
+    drawn = time_over_threads(made, tune_verdict(made, "budget"))
+    assert (drawn is not None) is (len(counts) > 1)

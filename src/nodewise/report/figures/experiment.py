@@ -70,11 +70,13 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
-    """Median time over threads, a line for each placement, as in published scaling graphs; None without threads."""
+    """Median time over threads, a line for each placement, as in published scaling graphs; None where the best have one number of threads."""
     every = thread_rows(experiment, verdict.settings)
     if not every:
         return None
     rows = _best_lines(every, -1 if verdict.maximise else 1, verdict.candidate)
+    if len({r["threads"] for r in rows}) < 2:
+        return None
     lines = len({r["series"] for r in every})
     under = [f"The {_MOST_LINES} best of {lines} combinations of the other axes."] if lines > _MOST_LINES else []
     factor, unit = metric_unit(verdict.metric, min(r["median"] for r in rows))
