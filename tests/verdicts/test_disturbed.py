@@ -67,11 +67,18 @@ def test_what_a_run_met_is_read_from_its_conditions_and_its_usage(tmp_path: Path
     assert phase_met(made, "compare").of("a").disturbed_runs == 1
 
 
-def test_what_is_read_back_of_a_run_is_what_it_met(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"mask_steal_s": 0.01, "steal_s": 0.02, "mask_busy_s": 0.5, "busy_s": 0.9},
+        {"steal_s": 0.04, "busy_s": 0.8},
+    ],
+)
+def test_what_is_read_back_of_a_run_is_what_it_met(tmp_path: Path, seen: dict[str, float]) -> None:
     """Runs that rested as much as they worked, and had a server work for them, as they were stored."""
     fields = {
         "usage": {"user_s": 0.2, "system_s": 0.1, "served_s": 0.6},
-        "conditions": {"mask_steal_s": 0.01, "steal_s": 0.02, "rest_s": 0.5, "rest_busy_s": 0.4},
+        "conditions": {**seen, "rest_s": 0.5, "rest_busy_s": 0.4},
     }
     made = compared(tmp_path / "x", {"a": Runs(1.0, fields=fields)}, blocks=2)
     runs = [made.records[i] for i in range(2)]
