@@ -22,7 +22,8 @@ from nodewise.records.budget import Budget
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point, Space
-from nodewise.tuning.axes import Options, Wanted
+from nodewise.tuning.options import Options
+from nodewise.tuning.wanted import Wanted
 from nodewise.tuning.selection import Offer
 
 #: What a run can do besides ending after some seconds.

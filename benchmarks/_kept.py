@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks._cases import Case
 from benchmarks._peers import DISTRIBUTIONS
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 
 Trace = list[tuple[int, float]]
 

@@ -26,7 +26,7 @@ from nodewise.records.budget import Budget
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 
 TRUE = shutil.which("true") or "/bin/true"
 _TURN, _PEER_RUNS, _PART = 500, 60, 1000

@@ -21,7 +21,8 @@ from nodewise.runner.marks import find_marks
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import plan_looks
-from nodewise.tuning.axes import Options, Wanted
+from nodewise.tuning.options import Options
+from nodewise.tuning.wanted import Wanted
 
 _WIDE = 100
 _BLOCKS = 400

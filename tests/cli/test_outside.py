@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An exporter and a kind of experiment that packages outside bring, used as those of the house: the documents' own examples."""
+"""An exporter, a kind of experiment and an axis that packages outside bring, used as those of the house: the documents' own examples."""
 
 import json
 import subprocess
@@ -13,6 +13,7 @@ from tests.started import installed, started
 
 EXPORTER = ("adding-an-exporter.md", "nodewise.exporters", "EXPORTER")
 KIND = ("adding-an-experiment.md", "nodewise.experiments", "KIND")
+AXIS = ("adding-an-axis.md", "nodewise.axes", "AXIS")
 
 
 Nodewise = Callable[..., subprocess.CompletedProcess[str]]
@@ -20,9 +21,9 @@ Nodewise = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodewise]:
-    """The command line with both examples installed."""
+    """The command line with the examples installed."""
     folder = tmp_path_factory.mktemp("outside")
-    for document, group, attribute in (EXPORTER, KIND):
+    for document, group, attribute in (EXPORTER, KIND, AXIS):
         files = examples(document)
         assert len(files) == 1
         package(folder, files, group, attribute)
@@ -88,6 +89,44 @@ def test_what_a_kind_does_not_do_is_one_message(outside: Nodewise, tmp_path: Pat
     # without the package nobody knows what it is
     ended = nodewise_with(tmp_path, "report", kept)
     assert ended.returncode == 2 and "there is no kind of experiment 'drift'" in ended.stderr
+
+
+def test_an_axis_is_in_the_help_tried_and_part_of_the_launch_line(outside: Nodewise, tmp_path: Path) -> None:
+    assert "scheduling (policy of Linux), schedule, wait" in " ".join(done(outside, "tune", "--help").split())
+    sweep = ("--sweep", "scheduling", "--max-runs", "15", "--accept-disturbed", "--out", str(tmp_path / "x"))
+    # one for which its policy is all that counts
+    slow = "case $(chrt -p $$) in *BATCH*) ;; *) sleep 0.3 ;; esac"
+    found = json.loads(done(outside, "tune", *sweep, "--json", "--", "sh", "-c", slow))
+    assert found["best"]["values"] == {"scheduling": "batch"}
+    assert found["best"]["launch_line"].startswith("chrt --batch 0 sh -c ")
+    # what others call theirs may say whose it is
+    done(outside, "report", str(tmp_path / "x"), "--anonymous")
+    assert "scheduling" in (tmp_path / "x/report.html").read_text()
+    assert "scheduling" not in (tmp_path / "x/report-anonymous.html").read_text()
+    for words, message in (
+        (("--axes", "shedule"), "memory, isolation, scheduling, schedule, wait"),
+        (("-P", "scheduling=1,2"), "scheduling is an axis of nodewise's own"),
+    ):
+        ended = outside("tune", *words, "--", "true", "{scheduling}")
+        assert ended.returncode == 2 and message in ended.stderr, ended.stderr
+    ended = outside("tune", "--axes", "scheduling", "--", "mpirun", "-n", "2", "true")
+    assert ended.returncode == 2 and "the axis scheduling is of programs that start no ranks" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wait", "wait is an axis already"),
+        ("Big", "its name has other characters"),
+        ("threads", "another has its name"),
+    ],
+)
+def test_an_axis_that_cannot_be_is_one_message(tmp_path: Path, name: str, message: str) -> None:
+    text = f"from nodewise.tuning.known import KnownAxis\nAXIS = KnownAxis({name!r}, lambda around: around.none)\n"
+    folder = package(tmp_path, {"odd.py": text}, *AXIS[1:])
+    ended = nodewise_with(folder, "tune", "--", "true")
+    assert ended.returncode == 2 and f"the axis {name!r} of the package more-axiss 1.0" in ended.stderr
+    assert message in ended.stderr
 
 
 @pytest.mark.parametrize(

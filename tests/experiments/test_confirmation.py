@@ -17,7 +17,7 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import Looks, plan_looks
 from nodewise.statistics.verdict import Word
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 from tests.surfaces import Scripted, machine
 
 

@@ -21,7 +21,7 @@ from nodewise.records.experiment import read_experiment
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 from tests.surfaces import Scripted, machine
 
 #: What it prints depends on the number of the run in its experiment alone, and a little on the threads.

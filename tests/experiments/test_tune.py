@@ -19,7 +19,7 @@ from nodewise.machine.model import Limits
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.setting import Setting
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import tune_verdict
 from tests.surfaces import Clocked, Scripted, machine, many_core, threads_of

@@ -18,7 +18,7 @@ from nodewise.report.text.going_on import GoingOn, going_on
 from nodewise.report.text.tune import tune_text
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 from nodewise.verdicts.stored import stored
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict
 from tests.surfaces import Clocked, machine

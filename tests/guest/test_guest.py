@@ -20,7 +20,7 @@ from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 
 MACHINE = load_machine(None)
 TEAM = os.environ["NODEWISE_GUEST_TEAM"]

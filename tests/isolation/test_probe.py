@@ -18,7 +18,7 @@ from nodewise.isolation.kind import PROGRAM, Kind, Request, Start, Way, kind_of
 from nodewise.isolation.prepare import check_rankable, isolation_kind
 from nodewise.isolation.probe import Answer, known, probe, working_way
 from nodewise.runner.isolation import Isolation
-from nodewise.tuning import isolation as axis
+from nodewise.tuning.axes import isolation as axis
 from tests.isolation.runtimes import bearing
 
 #: crun 1.8.1 on a system with control groups of both versions.

@@ -18,7 +18,7 @@ from nodewise.runner.launch import Start
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 from tests.surfaces import machine
 
 HERE = machine(4, 2, live=True)

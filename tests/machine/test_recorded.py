@@ -8,7 +8,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MemoryPolicy, fast_nodes, read_memory
 from nodewise.report.drawings.machine import machine_svg
 from nodewise.report.text.machine import machine_text
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 from tests.started import started
 
 GUEST = load_machine(str(Path(__file__).parent / "recorded/guest-2x8x4.json"))

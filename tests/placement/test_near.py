@@ -13,7 +13,7 @@ from nodewise.machine.sources import load_machine, restrict
 from nodewise.placement.near import near_zones
 from nodewise.report.text.machine import machine_text
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 
 #: A bridge with a device behind it, as hwloc writes them: address, class, vendor and device, model, name and kind.
 _DEVICE = """

@@ -20,7 +20,7 @@ from nodewise.runner.ranks import OverRanks
 from nodewise.runner.sample import Sample, sample_from_json
 from nodewise.runner.setting import Setting, setting_from_json
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 from nodewise.tuning.ranks import with_ranks
 from tests.runner import mpis
 

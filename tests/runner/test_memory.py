@@ -23,7 +23,7 @@ from nodewise.runner.memory_proof import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting, setting_from_json
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 
 #: Touches 16 MiB and prints what the kernel says of its memory.
 PROBE = "x = bytearray(b'1') * (16 << 20)\nimport sys\nsys.stdout.write(open('/proc/self/numa_maps').read())"

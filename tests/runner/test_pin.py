@@ -16,7 +16,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.runner.binding import binding_environment, choose_binding
 from nodewise.runner.program import Program, inspect_program
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 from tests.runner.pin_programs import CONSTRUCTED, HEALTHY, SOURCE
 
 ALLOWED = sorted(os.sched_getaffinity(0))

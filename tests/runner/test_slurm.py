@@ -27,7 +27,7 @@ from nodewise.runner.mpi import start_words
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
+from nodewise.tuning.options import Options
 from nodewise.tuning.ranks import read_ranked, with_ranks
 from tests.runner import mpis
 from tests.slurm_cluster import SlurmCluster, slurm_cluster

@@ -22,7 +22,7 @@ from nodewise.studies.commands import Contender, simd_targets, worker_command
 from nodewise.studies.contract import Knob, parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
 from nodewise.studies.rules import Rule, contract, variant_cases
-from nodewise.tuning.axes import AXES
+from nodewise.tuning.known_axes import axis_names
 from tests.kernel_symbols import no_kernel_symbols
 from tests.runner import mpis
 
@@ -110,7 +110,7 @@ def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [r for r in contract(AXES) if r.faults not in (rules.variants_are_right, PEERS, RANKS)],
+    [r for r in contract(axis_names()) if r.faults not in (rules.variants_are_right, PEERS, RANKS)],
     ids=lambda r: r.demands,
 )
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)

@@ -13,10 +13,11 @@ from nodewise.machine.sources import restrict
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
 from nodewise.tuning import holding
-from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.catalogue.choose import allocator_knob, followers_for, knobs_for
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.options import Options
 from nodewise.tuning.ranks import read_wrapper
+from nodewise.tuning.wanted import Wanted
 from tests.surfaces import machine
 
 HERE = machine(4, 2, live=True)

@@ -4,8 +4,8 @@
 import pytest
 
 from nodewise.search.space import Point
-from nodewise.tuning.axes import Options
 from nodewise.tuning.machine_features import machine_features
+from nodewise.tuning.options import Options
 from tests.surfaces import machine
 
 FOUR = machine(4, 2)

@@ -11,7 +11,7 @@ from nodewise.base.errors import NodewiseError, UnavailableError
 from nodewise.base.frozen import dataclass
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.rules import Rule, contract
-from nodewise.tuning.axes import AXES
+from nodewise.tuning.known_axes import axis_names
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def check_study(name: str) -> Iterator[Checked]:
     Raises InputError for what is no study or does not compile, UnavailableError where a tool for it is missing.
     """
     found = find_study(name)
-    for rule in contract(AXES):
+    for rule in contract(axis_names()):
         yield Checked(rule.demands, tuple(_faults(rule, found)))
 
 

@@ -41,9 +41,9 @@ from nodewise.records.budget import Budget
 from nodewise.runner.isolation import PROCESS
 from nodewise.runner.launch import start_of
 from nodewise.runner.same_output import Kind
-from nodewise.tuning.axes import Wanted
 from nodewise.tuning.outline import Outline
 from nodewise.tuning.prior import Recall, nothing_recalled
+from nodewise.tuning.wanted import Wanted
 from nodewise.verdicts.tune import TuneVerdict
 
 

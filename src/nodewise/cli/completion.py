@@ -55,10 +55,10 @@ def huge_pages() -> Iterable[str]:
 
 def axes() -> Iterable[str]:
     """What may be searched: the axes and the knobs of the catalogue."""
-    from nodewise.tuning.axes import AXES
     from nodewise.tuning.catalogue.read import load_catalogue
+    from nodewise.tuning.known_axes import axis_names
 
-    return [*AXES, *(knob.name for library in load_catalogue() for knob in library.knobs)]
+    return [*axis_names(), *(knob.name for library in load_catalogue() for knob in library.knobs)]
 
 
 def studies() -> Iterable[str]:

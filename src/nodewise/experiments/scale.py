@@ -25,9 +25,10 @@ from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.tuning.axes import Options, Wanted
+from nodewise.tuning.options import Options
 from nodewise.tuning.ranks import read_ranked, with_ranks
 from nodewise.tuning.selection import Offer
+from nodewise.tuning.wanted import Wanted
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.scale import SCALE, ScaleVerdict, judge_scale
 

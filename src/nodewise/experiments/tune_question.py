@@ -17,7 +17,7 @@ from nodewise.records.inherited import inherited_facts
 from nodewise.runner.launch import Start
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import SameOutput
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from nodewise.records.result_store import STUDY
 from nodewise.report.anonymous_study import OwnStudy
 from nodewise.runner.setting import setting_from_json
 from nodewise.studies.shelves import published
-from nodewise.tuning.axes import AXES
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.known_axes import AXES, axis_names
 from nodewise.tuning.ranks import read_ranked
 
 #: What the folder is called in the place of its own name.
@@ -104,9 +104,10 @@ _SHORTEST = 4
 
 
 @cache
-def axis_names() -> frozenset[str]:
+def own_axes() -> frozenset[str]:
     """The names of all axes that come with nodewise."""
-    return frozenset((*AXES, *(knob.name for library in load_catalogue() for knob in library.knobs)))
+    own = (name for name in axis_names() if AXES.brought(name) is None)
+    return frozenset((*own, *(knob.name for library in load_catalogue() for knob in library.knobs)))
 
 
 class Anonymous:
@@ -184,7 +185,7 @@ class Anonymous:
 
     def _parameter(self, name: str) -> str:
         """A name of nodewise's own axes, or of a variable that is everywhere; that of a user's by its number."""
-        if name in axis_names() or name.startswith(KEPT_VARIABLES):
+        if name in own_axes() or name.startswith(KEPT_VARIABLES):
             return name
         return self._parameters.setdefault(name, f"param-{len(self._parameters) + 1}")
 

@@ -60,8 +60,24 @@ Apply = Callable[[Draft, Any, Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Option:
-    """An axis, and what sets a value of it. `about` says in a sentence what a value does, for reports."""
+    """An axis, and what sets a value of it. `about` says in a sentence what a value does, for reports.
+
+    `allows` says whether the value at a whole point does anything there, given the others; a point where it does not is left
+    out. What is `last` is set after all others. Where `held`, `Holding.hold` sets it together with the others that are.
+    """
 
     axis: Axis
     apply: Apply
     about: Callable[[Any], str] = lambda _: ""
+    allows: Callable[[Mapping[str, Any]], bool] = lambda _: True
+    last: bool = False
+    held: bool = False
+
+
+def held(axis: Axis) -> Option:
+    """The option of an axis that decides where ranks and threads sit: these are set together, by `Holding.hold`."""
+    return Option(axis, _set_by_holding, held=True)
+
+
+def _set_by_holding(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+    """Sets nothing by itself."""

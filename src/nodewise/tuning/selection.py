@@ -18,7 +18,6 @@ from nodewise.runner.loaded import Loaded, loaded_from_json, needs_of, watched_l
 from nodewise.runner.setting import Setting
 from nodewise.search.constraint import parse_constraint
 from nodewise.search.space import Axis, Point
-from nodewise.tuning.axes import AXES, Options, Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.catalogue.choose import (
     Answers,
@@ -34,12 +33,10 @@ from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_th
 from nodewise.tuning.catalogue.priority import LEAST_WORTH, Prioritized, prioritize_knobs
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.catalogue.why import facts_of, why
+from nodewise.tuning.known_axes import OF_LIBRARIES, axis_names, default_axes, known_axes
+from nodewise.tuning.options import Options
+from nodewise.tuning.wanted import Wanted
 
-_ALWAYS = ("threads", "placement")
-#: What is chosen only once the program has run.
-_OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
-#: Axes that are said by what the program reads of them.
-_TOLD = ("threads", "placement", "ranks", "hugepages")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
 #: A knob that promises at least this much (see `priority.Prioritized.promise`) is tried before anything else is known.
@@ -81,7 +78,8 @@ class Offer:
     def _needs_libraries(self) -> bool:
         """Whether it matters what the program loads: not for a machine that is not here, nor where only axes are asked for of
         which its libraries are not told."""
-        plain = {*AXES} - {*_OF_LIBRARIES, *_TOLD} | {*self._wanted.parameters, *self._wanted.variables}
+        own = {*self._wanted.parameters, *self._wanted.variables}
+        plain = {"flags", *own, *(name for name, axis in known_axes().items() if not axis.of_libraries)}
         return self._machine.live and (self._names is None or not plain.issuperset(self._names))
 
     def _make(
@@ -109,14 +107,14 @@ class Offer:
         """
         self._check_names()
         self._check_constraints()
-        names = self._plain_defaults() if self._names is None else [n for n in self._names if n in AXES]
-        return self._make([n for n in names if n not in _OF_LIBRARIES], (), (), early=True)
+        names = self._plain_defaults() if self._names is None else [n for n in self._names if n in axis_names()]
+        return self._make([n for n in names if n not in OF_LIBRARIES], (), (), early=True)
 
     def _check_constraints(self) -> None:
         """Whether each condition can be read and names what may become an axis."""
         if self._wanted.constraints:
             own = (*self._wanted.parameters, *self._wanted.variables)
-            known = {*AXES, *own, *(k.name for library in load_catalogue() for k in library.knobs)}
+            known = {*axis_names(), *own, *(k.name for library in load_catalogue() for k in library.knobs)}
             for text in self._wanted.constraints:
                 parse_constraint(text, known)
 
@@ -126,20 +124,19 @@ class Offer:
             return
         own = {*self._wanted.parameters, *self._wanted.variables}
         if not self._names and not own:
-            raise InputError("no axis is named", f"the axes are: {', '.join(AXES)}")
-        rest = [n for n in self._names if n not in AXES and n not in own]
+            raise InputError("no axis is named", f"the axes are: {', '.join(axis_names())}")
+        rest = [n for n in self._names if n not in axis_names() and n not in own]
         if not rest:
             return
         knobs = [k.name for library in load_catalogue() for k in library.knobs]
         for name in (n for n in rest if n not in knobs):
             raise InputError(
-                f"unknown axis: {name}{meant(name, [*AXES, *own, *knobs])}",
-                f"the axes are: {', '.join([*AXES, *sorted(own)])}; `nodewise knobs` lists those of libraries",
+                f"unknown axis: {name}{meant(name, [*axis_names(), *own, *knobs])}",
+                f"the axes are: {', '.join([*axis_names(), *sorted(own)])}; `nodewise knobs` lists those of libraries",
             )
 
     def _plain_defaults(self) -> list[str]:
-        more = ["memory"] if len(self._machine.numa_nodes) > 1 else []
-        return [*(["ranks"] if self.rank_counts else []), *_ALWAYS, "hugepages", *more]
+        return default_axes(self._machine, self.rank_counts)
 
     @contextmanager
     def watching(self, launcher: Launcher, setting: Setting) -> Iterator[None]:

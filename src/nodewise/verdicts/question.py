@@ -17,7 +17,7 @@ from nodewise.records.commit import Commit
 from nodewise.records.earlier import Earlier
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import Start
-from nodewise.tuning.axes import Wanted
+from nodewise.tuning.wanted import Wanted
 
 _Kind = TypeVar("_Kind")
 

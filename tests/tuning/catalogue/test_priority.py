@@ -8,12 +8,13 @@ import pytest
 from nodewise.machine.sources import load_machine
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.profile import ANONYMOUS, ENOUGH, KERNEL, Profile
-from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.catalogue.choose import allocator_knob, knobs_for
 from nodewise.tuning.catalogue.knob import Choice, Knob, Setter
 from nodewise.tuning.catalogue.priority import RUNS_A_VALUE, Spent, matches, prioritize_knobs, set_by_command
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.options import Options
 from nodewise.tuning.selection import Offer
+from nodewise.tuning.wanted import Wanted
 
 CATALOGUE = load_catalogue()
 BLAS, LIBC, APP, GOMP = "/opt/libopenblasp-r0.3.21.so", "/lib/libc.so.6", "/home/app", "/lib/libgomp.so.1.0.0"

@@ -12,6 +12,7 @@ import click
 
 from nodewise.api.given import split_variables, unfilled
 from nodewise.base.errors import InputError
+from nodewise.base.lists import listed
 from nodewise.cli.completion import axes, completer
 from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
 from nodewise.cli.help import JOB, MEASUREMENT, OUTPUT, Command, option
@@ -52,6 +53,15 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     return read_form(text)
 
 
+def _what_may_be_changed() -> str:
+    from nodewise.tuning.known_axes import axes_in_words, tried_by_default
+
+    return (
+        f"What may be changed: {axes_in_words()}, knobs (what is worth trying of the libraries that it loads) or knobs by "
+        f"name. [default: of {listed([*tried_by_default(), 'knobs'])} those that can matter here]"
+    )
+
+
 @click.command(
     cls=Command,
     examples={
@@ -73,8 +83,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--axes",
     metavar="A,B",
     shell_complete=completer(axes, listed=True),
-    help="What may be changed: threads, ranks, placement, near (devices), memory, hugepages, isolation, schedule, wait, allocator, flags, knobs (what is "
-    "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
+    help=_what_may_be_changed,
     group="Search",
 )
 @option(
@@ -188,8 +197,6 @@ def command(
 
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
-    from shutil import which
-
     from nodewise.api.script import write_launch_script
     from nodewise.api.tune import prepare_tune
     from nodewise.base.since_start import since_start_s
@@ -198,7 +205,6 @@ def command(
     from nodewise.experiments.contenders import parse_parameters
     from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
-    from nodewise.tuning.axes import AXES
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import stored
 
@@ -212,13 +218,7 @@ def command(
         return
     if dry_run:
         refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
-    if (listed := axes or sweep) and command_words[:1] and command_words[0] in AXES and not which(command_words[0]):
-        together = f"--{'axes' if axes else 'sweep'} {listed},{command_words[0]}"
-        raise InputError(f"no such program: {command_words[0]}", f"axes have commas between them: {together}")
-    if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
-        print(f"note: {left_out}", file=sys.stderr)
-    if literal := unfilled(split_variables(command_words)[1], parse_parameters(parameter), "-P {}=1,2,4 would"):
-        print(f"note: {literal}", file=sys.stderr)
+    _check_typed(context, command_words)
     tuning = prepare_tune(
         command_words,
         run,
@@ -269,6 +269,27 @@ def command(
         print(json.dumps(encode(verdict, report=page, **script_at), indent=1))
 
     hand_out(question.out, write_page, answer, print_json if as_json else None)
+
+
+def _check_typed(context: click.Context, command_words: tuple[str, ...]) -> None:
+    """Say what of the COMMAND looks like something of ours. Raises InputError for an axis in the place of a program."""
+    from shutil import which
+
+    from nodewise.experiments.contenders import parse_parameters
+    from nodewise.tuning.known_axes import axis_names
+
+    given = context.params
+    first = command_words[0] if command_words else ""
+    if (named := given["axes"] or given["sweep"]) and first in axis_names() and not which(first):
+        together = f"--{'axes' if given['axes'] else 'sweep'} {named},{first}"
+        raise InputError(f"no such program: {first}", f"axes have commas between them: {together}")
+    program = split_variables(command_words)[1]
+    for note in (
+        options_left_out(context.command.params, sys.argv[1:], program),
+        unfilled(program, parse_parameters(given["parameter"]), "-P {}=1,2,4 would"),
+    ):
+        if note:
+            print(f"note: {note}", file=sys.stderr)
 
 
 def _submit(

@@ -1,112 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The axes that nodewise knows on a machine, and how a point on them becomes a Setting."""
+"""Options: the axes of one tune, and how a point on them becomes a Setting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.base.frozen import dataclass
 from nodewise.machine.model import Machine
-from nodewise.placement.huge_pages import huge_page_environment
-from nodewise.placement.memory import fast_nodes, read_memory
-from nodewise.runner.binding import Binding, program_of
+from nodewise.runner.binding import Binding
 from nodewise.runner.launch import quoted
 from nodewise.runner.loaded import Loaded
-from nodewise.runner.memory import huge_page_pools
 from nodewise.runner.setting import Setting
 from nodewise.search.constraint import parse_constraint
 from nodewise.search.space import Axis, Point, Space
+from nodewise.tuning.axes.isolation import isolated_by
 from nodewise.tuning.catalogue.knob import UNSET, Follower, Knob, apply, cleared
 from nodewise.tuning.custom import FLAGS, environment_option, names_in, parameter_option, put_in
 from nodewise.tuning.holding import Holding
-from nodewise.tuning.isolation import isolated_by, isolation_option
+from nodewise.tuning.known import Surroundings
+from nodewise.tuning.known_axes import axis_names, known_axes
 from nodewise.tuning.machine_features import machine_features
 from nodewise.tuning.option import Draft, Option
-
-
-def _threads(machine: Machine) -> Axis:
-    cores = len(machine.allowed_cores)
-    processors = len(machine.allowed)
-    smt = max(len(c.pus) for c in machine.allowed_cores)
-    whole = [k * cores for k in range(smt, 0, -1)]
-    sockets = len({c.socket for c in machine.allowed_cores})
-    parts = [cores // sockets, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
-    powers = [2**k for k in range(processors.bit_length(), 0, -1)]
-    natural = [n for n in dict.fromkeys([*whole, processors, *parts, *powers]) if 1 <= n <= processors]
-    return Axis(
-        "threads", tuple(range(1, processors + 1)), tuple(natural), machine.parallelism, ordered=True, crossed=True
-    )
-
-
-def _placement() -> Axis:
-    names = ("os", "compact", "scatter", "balanced")
-    return Axis("placement", names, ("balanced", "os", "scatter", "compact"), "os", crossed=True)
-
-
-def _hugepages(machine: Machine) -> Axis:
-    values = ["default"]
-    if machine.transparent_huge_pages in ("madvise", "always"):
-        values.append("transparent")
-    if machine.live and any(pool.free for pool in huge_page_pools() if pool.node is None):
-        values.append("reserved")
-    if machine.transparent_huge_pages == "always":
-        values.append("never")
-    return Axis("hugepages", tuple(values), tuple(values), "default")
-
-
-def _memory(machine: Machine) -> Axis:
-    """Where pages go, on a machine with more than one NUMA node; without, there is nothing to choose."""
-    values = ["default"]
-    nodes = [n for n in machine.numa_nodes if not machine.limits.nodes or n.os_index in machine.limits.nodes]
-    if len(nodes) > 1:
-        values += ["local", "interleave:all"]
-        fast, _ = fast_nodes(machine)
-        if fast and len(fast) < len(nodes):
-            values += ["preferred:fast", "bind:fast", "interleave:fast"][: 3 if len(fast) > 1 else 2]
-    return Axis("memory", tuple(values), tuple(values), "default")
-
-
-def _near(machine: Machine) -> Axis:
-    """Near which devices the threads sit: all of a kind, where those are not as near to every processor. Raises InputError where none is."""
-    every = set(machine.allowed)
-    kinds: dict[str, list[str]] = {}
-    for device in machine.devices:
-        if every & set(device.pus) and not every <= set(device.pus):
-            kinds.setdefault(device.kind, []).append(device.name)
-    gpus = [name for name in kinds.get("gpu", []) if name.startswith("gpu")]
-    values = ["any", *(",".join(gpus if kind == "gpu" else names) for kind, names in kinds.items())]
-    if len(values) == 1:
-        raise InputError(
-            "the axis near has nothing to choose: no device here is nearer to some of the processors than to others",
-            "leave it out; `nodewise machine` lists the devices that hwloc sees",
-        )
-    return Axis("near", tuple(values), tuple(values), "any")
-
-
-#: The C library's own allocator in the catalogue, the text by which it is known where it is linked in, and the files of
-#: those that can be told to use huge pages.
-_GLIBC_MALLOC, _GLIBC_MARK = "glibc-malloc", "GLIBC_TUNABLES"
-_TOLD_OF_HUGE_PAGES = ("libc.so.6", "libc-2.", "libjemalloc", "libmimalloc")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a user wants to be tried besides the axes' names: values for `{NAME}` in the command, variables, flags.
-
-    `build` is a shell command that makes the program, with `{flags}` or parameters in it; `constraints` are conditions.
-    `isolation` are texts of `--isolation`: the values of that axis, or, where it is none, the one by which all is isolated.
-    """
-
-    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    build: str | None = None
-    constraints: Sequence[str] = ()
-    isolation: Sequence[str] = ()
+from nodewise.tuning.wanted import Wanted
 
 
 class Options:
@@ -153,29 +71,32 @@ class Options:
         self._holding.threads = self._defaults.get("threads")
         self._placed = lru_cache(maxsize=1 << 14)(self._holding.placement)
         # without one of them every point sits alike
-        sits = {"threads", "placement", "ranks", "near"} & {a.name for a in axes if len(a.values) > 1}
+        self._held = {o.axis.name for o in self._options if o.held}
+        sits = any(a.name in self._held and len(a.values) > 1 for a in axes)
         features = machine_features(machine, self._processors) if sits else None
         allowed = lru_cache(maxsize=1 << 14)(self._allowed)
         self.space = Space(tuple(axes), lru_cache(maxsize=1 << 14)(self._identity), allowed, features)
         self._default = self.space.default
 
     def _make(self, names: Sequence[str]) -> list[Option]:
+        known, every = known_axes(), axis_names()
+        around = Surroundings(self._machine, self._holding, self._wanted, self._loaded, self._other_malloc)
         found: dict[str, Option] = {}
         parameters = dict(self._wanted.parameters)
         if self._wanted.build and "flags" in names_in(self._wanted.build) and "flags" not in parameters:
             parameters["flags"] = FLAGS
         for name in names:
-            if name in _KNOWN:
-                found[name] = _KNOWN[name](self)
+            if name in known:
+                found[name] = known[name].make(around)
             elif name in self._knobs:
                 found[name] = _knob_option(self._knobs[name])
             elif name == "knobs":
                 found |= {k.name: _knob_option(k) for k in self._knobs.values()}
             elif name == "flags" and not self._wanted.build:
                 raise InputError("the axis flags needs to know how to build", "give --build 'cc {flags} -o app app.c'")
-            elif name not in (*parameters, *self._wanted.variables, *AXES):
+            elif name not in (*parameters, *self._wanted.variables, *every):
                 raise self._unknown(name)
-        for name in {*parameters, *self._wanted.variables} & {*AXES} - {"flags"}:
+        for name in {*parameters, *self._wanted.variables} & {*every} - {"flags"}:
             raise InputError(
                 f"{name} is an axis of nodewise's own",
                 f"call yours otherwise, such as -P my-{name}=… with {{my-{name}}}",
@@ -198,7 +119,7 @@ class Options:
                 f"{name} is no axis: ranks are dealt out over the nodes of the command, as many on each",
                 "name --axes ranks, and say how many nodes there are: --ranks-per-node, or -N of srun",
             )
-        return InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
+        return InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*axis_names(), *self._knobs])}")
 
     def _check_filled(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """Raises InputError where a word of the command has the form of a parameter, and others are given but not this one."""
@@ -211,53 +132,10 @@ class Options:
                     f"give -P {name}=…, or where the program is to have it as it is -P '{name}={word}'",
                 )
 
-    def _threads(self) -> Option:
-        axis, ranked = _threads(self._machine), self._holding.ranked
-        ranks = 1 if ranked is None else self._holding.on_node(ranked.ranks)
-        now = self._holding.threads_now or max(1, self._holding.parallelism // ranks)
-        return Option(replace(axis, values=tuple(sorted({*axis.values, now})), default=now), _held)
-
-    def _placement(self) -> Option:
-        return Option(_placement(), _held)
-
-    def _near(self) -> Option:
-        return Option(_near(self._machine), _held)
-
-    def _hugepages(self) -> Option:
-        axis = _hugepages(self._machine)
-        return Option(axis if self._reads_huge_pages() else _only(axis, ("default", "never")), self._set_pages)
-
-    def _memory(self) -> Option:
-        return Option(_memory(self._machine), self._set_memory)
-
-    def _ranks(self) -> Option:
-        if self._holding.ranked is None:
-            raise InputError(
-                "the axis ranks needs a command that starts ranks",
-                "write it such as: tune --axes ranks -- mpirun -n 4 ./app",
-            )
-        processors = self._holding.processors
-        cores = min(processors, len(self._machine.allowed_cores))
-        sockets = len({c.socket for c in self._machine.allowed_cores})
-        nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
-        parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
-        now = self._holding.ranked.ranks
-        # over nodes each gets as many
-        each = self._holding.on_node(now)
-        times = now // each if now % each == 0 else 1
-        natural = [
-            n for n in dict.fromkeys([now, *(n * times for n in parts)]) if n == now or 1 <= n <= processors * times
-        ]
-        values = tuple(sorted(natural))
-        return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _held)
-
     @property
     def starts_ranks(self) -> bool:
         """Whether the command starts ranks."""
         return self._holding.ranked is not None
-
-    def _isolation(self) -> Option:
-        return isolation_option(self._wanted.isolation, self._holding.ranked is not None)
 
     def _with_effect(self, options: list[Option]) -> list[Option]:
         """Those that the program would notice: one without OpenMP has its threads only by their mask."""
@@ -279,42 +157,18 @@ class Options:
             )
         return left
 
-    def _reads_huge_pages(self) -> bool:
-        """Whether the program has an allocator that can be told to use huge pages, as far as that was seen."""
-        loaded = self._loaded
-        if loaded is None or not loaded.names:
-            return loaded is None or loaded.linkage != "static" or _GLIBC_MARK in loaded.marks
-        return any(name.startswith(_TOLD_OF_HUGE_PAGES) for name in loaded.names)
-
     def _other_malloc(self, values: Mapping[str, Any]) -> str | None:
         """The allocator that is preloaded at a point, in the place of the program's own; None where none is."""
         allocator = self._knobs.get("allocator")
         value = values.get("allocator")
         return None if allocator is None or value in (None, allocator.default, UNSET) else str(value)
 
-    def _set_pages(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-        other = self._other_malloc(point)
-        libraries: tuple[str, ...] = ()
-        if other is not None:
-            libraries = (other,)
-        elif self._machine.live and value != "default":
-            libraries = program_of(draft.command, draft.environment).libraries
-        draft.no_huge_pages = value == "never"
-        # what the kernel refuses anyway need not be refused again, unless the user's variables ask for huge pages
-        wanted = "hugetlb" in draft.environment.get("GLIBC_TUNABLES", "")
-        if value != "never" or wanted:
-            draft.env |= huge_page_environment(value, draft.environment, libraries, glibc=other is None)
-
-    def _set_memory(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-        del point
-        draft.memory = None if value == "default" else read_memory(self._machine, value)
-
     def _processors(self, point: Point) -> list[int] | None:
         placement = self._placed(point)
         return None if placement is None else [place[0] for place in placement.places]
 
     def _identity(self, point: Point) -> Hashable:
-        rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement", "ranks", "near"))
+        rest = tuple((k, v) for k, v in point.items() if k not in self._held)
         return (self._holding.identity(point), rest)
 
     def _allowed(self, point: Point) -> bool:
@@ -329,13 +183,11 @@ class Options:
         return self._agree(values) and all(c.holds(values) for c in self._constraints)
 
     def _agree(self, values: Mapping[str, Any]) -> bool:
-        """Whether something reads each part, given the others: glibc's allocator reads nothing where another one is used."""
+        """Whether something reads each part, given the others."""
         others = {n for n, v in values.items() if v != self._defaults[n]}
         if any(others.intersection(k.without) for n, k in self._knobs.items() if n in others):
             return False
-        other = self._other_malloc(values)
-        own_pages = other is None or other in ("jemalloc", "mimalloc")
-        return own_pages or values.get("hugepages") not in ("transparent", "reserved")
+        return all(option.allows(values) for option in self._options)
 
     @property
     def binding(self) -> Binding:
@@ -355,8 +207,7 @@ class Options:
         """The Setting of a point; its values are those of the open axes."""
         values = {**self._defaults, **point}
         draft = self._draft()
-        # which variables are about huge pages depends on the allocator
-        for option in sorted(self._options, key=lambda o: o.axis.name == "hugepages"):
+        for option in sorted(self._options, key=lambda o: o.last):
             option.apply(draft, values[option.axis.name], values)
         self._make_program(draft, values)
         self._holding.hold(draft, Point(point))
@@ -384,16 +235,6 @@ class Options:
         draft.command = [str(made) if word in (at, "{out}") else word for word in draft.command]
 
 
-def _only(axis: Axis, values: Sequence[str]) -> Axis:
-    """The axis with those of its values."""
-    kept = tuple(v for v in axis.values if v in values)
-    return replace(axis, values=kept, natural=kept)
-
-
-def _held(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-    """Sets nothing: threads, placement, nearness and ranks are set together, by `Holding.hold`. Any other axis has a setter of its own."""
-
-
 def _knob_option(knob: Knob) -> Option:
     def set_it(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
         del point
@@ -406,17 +247,3 @@ def _knob_option(knob: Knob) -> Option:
         return choice.meaning if choice is not None and choice.meaning else knob.meaning
 
     return Option(Axis(knob.name, knob.values, knob.values, knob.default), set_it, about)
-
-
-#: By the name of an axis its option for a tune.
-_KNOWN: dict[str, Callable[[Options], Option]] = {
-    "threads": Options._threads,
-    "placement": Options._placement,
-    "hugepages": Options._hugepages,
-    "memory": Options._memory,
-    "near": Options._near,
-    "ranks": Options._ranks,
-    "isolation": Options._isolation,
-}
-#: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
-AXES = (*_KNOWN, "schedule", "wait", "allocator", "knobs", "flags")

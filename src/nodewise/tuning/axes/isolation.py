@@ -13,6 +13,7 @@ from nodewise.isolation.prepare import check_rankable
 from nodewise.isolation.probe import working_way
 from nodewise.runner.isolation import PROCESS, Isolation, read_isolation
 from nodewise.search.space import Axis
+from nodewise.tuning.known import KnownAxis, Surroundings
 from nodewise.tuning.option import Draft, Option
 
 
@@ -59,7 +60,14 @@ def _set(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
     draft.isolation = read_isolation(str(value))
 
 
+def _make(around: Surroundings) -> Option:
+    return isolation_option(around.wanted.isolation, around.holding.ranked is not None)
+
+
 def _about(value: Any) -> str:
     one = read_isolation(str(value))
     kind = kind_of(PROCESS if one is None else one.kind)
     return f"runs as a {kind.title}" if one is None else f"runs in {kind.title}"
+
+
+AXIS = KnownAxis("isolation", _make, order=70)
