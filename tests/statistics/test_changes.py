@@ -10,7 +10,16 @@ autocorrelation of 0.5, and 4.3 to 9.3% with 0.7. A change by two deviations in 
 import numpy as np
 import pytest
 
-from nodewise.statistics.changes import FEWEST, RATE, critical, find_changes, largest, ranks_of, stretches
+from nodewise.statistics.changes import (
+    FEWEST,
+    RATE,
+    _autocorrelation,
+    critical,
+    find_changes,
+    largest,
+    ranks_of,
+    stretches,
+)
 from tools.critical_changes import NOISE, marked
 
 
@@ -142,3 +151,49 @@ def test_a_change_is_where_the_fewest_levels_taken_away_place_it() -> None:
 
     # with more taken away these are at 16 and 10
     assert (placed(20, 1.0, 1.05, 1.1, 1.1), placed(152, 1.0, 1.05, 1.1, 1.1)) == (9, 9)
+
+
+def _explained(left: np.ndarray, taken: int) -> np.ndarray:
+    """The parts of one series once so many changes are taken away: each is where it explains most within a part, four values from its ends."""
+    part = np.zeros(left.size, dtype=int)
+    left = left - left.mean()
+    for number in range(1, taken + 1):
+        best = (0.0, -1, -1)
+        for p in range(number):
+            own = np.flatnonzero(part == p)
+            for n in range(4, own.size - 3):
+                gain = left[own[:n]].sum() ** 2 * own.size / (n * (own.size - n))
+                if gain > best[0] * (1 + 1e-12):
+                    best = (gain, p, own[n - 1])
+        if best[1] >= 0:
+            part[(part == best[1]) & (np.arange(left.size) > best[2])] = number
+        for p in range(number + 1):
+            left[part == p] -= left[part == p].mean() if (part == p).any() else 0.0
+    return left
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("taken", [1, 3])
+def test_the_autocorrelation_is_that_of_what_the_levels_leave(taken: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows = np.cumsum(random.normal(size=(3, 40)), axis=1) + 8 * (np.arange(40) > 11) - 5 * (np.arange(40) > 25)
+    found = _autocorrelation(rows, taken)
+    for row, one in zip(rows, found, strict=True):
+        left = _explained(row, taken)
+        own = (left[1:] * left[:-1]).sum() / (left**2).sum()
+        own += 2 * (1 + 4 * max(own, 0)) / 40
+        assert one == pytest.approx(min(max(own, 0), 0.9), rel=1e-9)
+
+
+def test_each_series_of_several_is_looked_at_by_itself() -> None:
+    rows = np.stack([ranks_of(_series([(at, 1.0), (40 - at, 1.02)], seed=at)) for at in (8, 20, 31)])
+    best, positions = largest(rows)
+    for n, row in enumerate(rows):
+        alone, at = largest(row[None, :])
+        assert best[:, n] == pytest.approx(alone[:, 0]) and positions[n] == at[0]
+    assert len({*positions.tolist()}) == 3
+
+
+def test_a_series_in_pairs_has_its_change_where_it_is() -> None:
+    (change,) = find_changes(_series([(300, 1.0), (100, 1.05)]))
+    assert abs(change.first - 300) <= 1 and change.ratio == pytest.approx(1.05, abs=0.01)

@@ -213,3 +213,17 @@ def test_two_strays_far_from_the_others_are_no_end_of_the_interval() -> None:
     got = ratio_interval([math.exp(v) for v in [*bulk, 0.2, 0.195]], [1.0] * 11)
     # the test itself accepts ratios between them and the others, up to 1.05, where there is no pair at all
     assert 0.99 < got.low < 1 < got.high < 1.01
+
+
+@pytest.mark.parametrize("pairs", [7, 10, 14, 30])
+def test_an_end_is_the_first_place_that_is_not_accepted_alike_on_both_sides(pairs: int) -> None:
+    for seed in range(5):
+        logs = np.random.default_rng(seed).normal(0.1, 0.05, pairs)
+        centre, alpha = compare._centre(logs), 0.05
+        high, low = (compare._end(logs, centre, end, alpha) for end in (logs.max() + 1.0, logs.min() - 1.0))
+        mirrored = compare._end(-logs, -centre, -logs.min() + 1.0, alpha)
+        assert mirrored == pytest.approx(-low, abs=1e-12)
+        for end, side in ((high, 1.0), (low, -1.0)):
+            # what is looked through once more and once more is at most a 32nd of it each time
+            near = abs(end - centre) / 32**2
+            assert compare._accepted(logs, np.array([end, end - side * near]), alpha).tolist() == [False, True]

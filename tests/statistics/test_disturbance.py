@@ -181,3 +181,15 @@ def test_steal_of_a_short_run_is_more_than_rounding_or_none() -> None:
 def test_of_a_run_of_which_nothing_more_is_known_nothing_is_added() -> None:
     run = Met(0, "a")
     assert (run.used_s, run.stolen_s, run.rest_s, run.rest_busy_s, run.served_s) == (0, 0, 0, 0, 0)
+
+
+def test_one_run_that_a_quota_held_back_is_named() -> None:
+    held = disturbance([_met(0, "a", "throttled: 10%"), _met(0, "b"), _met(1, "a"), _met(1, "b")])
+    assert held.conditions == ("a quota that held runs back",)
+
+
+def test_of_steal_the_usual_share_is_that_of_the_middle_by_share() -> None:
+    shares = [0.1] * 10 + [0.6] + [0.1] * 9
+    found = disturbance([_met(n, "a", used=10 * (1 - share), stolen=10 * share) for n, share in enumerate(shares)])
+    assert "steal of 10% in all runs" in found.conditions
+    assert found.which == {10}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.statistics.modes import modes
+from nodewise.statistics.modes import _two, modes
 from tests.statistics.series import uneven
 
 Family = Callable[[np.random.Generator, int], np.ndarray]
@@ -142,3 +142,9 @@ def test_modes_are_the_same_everywhere(times: list[float], p: float, wanted: lis
     seen = modes(times)
     assert seen.bimodal is (len(wanted) > 1) and seen.p_value == pytest.approx(p)
     assert [(m.seconds, m.share) for m in seen.modes] == [pytest.approx(w, rel=1e-7) for w in wanted]
+
+
+def test_of_cuts_that_are_as_good_the_widest_gap_is_cut() -> None:
+    for first, cut in ((1.005, 5), (0.995, 10)):
+        logs = np.array([0.0] * 5 + [first] * 5 + [2.0] * 5)
+        assert _two(logs, 1.02) == [cut]

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
+from nodewise.statistics import sequential
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, OpenLooks, plan_looks
 
 
@@ -93,3 +94,24 @@ def test_planned_looks_are_the_same_everywhere(most: int, alpha: float, at: tupl
 def test_a_look_before_the_end_is_none_at_the_end_or_after_it() -> None:
     assert plan_looks(20, before_end=20) == plan_looks(20, before_end=25) == plan_looks(20)
     assert plan_looks(20, before_end=19).at[-2:] == (19, 20)
+
+
+@pytest.mark.parametrize(("alpha", "most"), [(a, n) for a in (0.05, 0.01, 0.001) for n in (6, 8, 11, 15, 24, 40, 97)])
+def test_no_look_is_without_an_interval_and_none_with_one_is_given_up(alpha: float, most: int) -> None:
+    looks = plan_looks(most, alpha)
+    at = [most]
+    while (earlier := int(at[0] / sequential._PLANNED_GROWTH)) >= FEWEST_BLOCKS:
+        at.insert(0, earlier)
+    kept = len(looks.at)
+    assert looks.at == tuple(at[-kept:])
+    for first in range(len(at) - kept):
+        # with one of them more, all signs equal would be too probable at it
+        assert 2.0 ** (1 - at[first]) > sequential._common_chance(tuple(at[first:]), alpha)
+    assert kept == 1 or 2.0 ** (1 - looks.at[0]) <= sequential._common_chance(looks.at, alpha)
+
+
+@pytest.mark.parametrize("comparisons", [1, 10])
+def test_the_following_look_is_the_next_that_is_due(comparisons: int) -> None:
+    looks = OpenLooks(0.05, comparisons)
+    for blocks in range(120):
+        assert looks.following(blocks) == next(n for n in itertools.count(blocks + 1) if looks.due(n))

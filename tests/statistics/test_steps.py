@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.steps import infer_step, rounding_doubt, spread_ties, widened
+from nodewise.statistics.steps import _is_long, infer_step, rounding_doubt, spread_ties, widened
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
 from tests.statistics.series import uneven
@@ -170,3 +170,18 @@ def test_a_level_in_between_may_be_missing() -> None:
 def test_what_lies_on_an_end_of_a_widened_interval_is_inside() -> None:
     low, high = widened((1.1, 1.3), np.array([0.51] * 3), np.array([0.41] * 3), 0.0)
     assert low < 1.1 and high > 1.3
+
+
+@pytest.mark.parametrize(
+    ("value", "long"),
+    [
+        (0.123456789, True),
+        (1.23456789, True),
+        (123456.78, False),
+        (0.0000012, False),
+        (0.25, False),
+        (12345678.0, False),
+    ],
+)
+def test_many_digits_that_are_mostly_behind_the_point_are_no_printed_time(value: float, long: bool) -> None:
+    assert _is_long(value) is long

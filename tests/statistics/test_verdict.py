@@ -169,3 +169,7 @@ def test_a_wide_margin_is_the_same_seen_from_either_side() -> None:
 )
 def test_small_ratios_keep_their_digits(ratio: Ratio, said: str) -> None:
     assert format_ratio(ratio) == said
+
+
+def test_the_words_are_those_of_the_files() -> None:
+    assert [word.value for word in Word] == ["faster", "slower", "no difference", "undecided"]

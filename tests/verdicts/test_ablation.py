@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """At which level axes that are put back are judged."""
 
+from pathlib import Path
+
 import pytest
 
+from nodewise.runner.setting import Setting
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import ALPHA
-from nodewise.verdicts.ablation import ablation_blocks, first_blocks, level_of
+from nodewise.verdicts.ablation import Ablations, ablation_blocks, ablations_of, first_blocks, level_of
+from tests.verdicts.cases import Runs, tuned
 
 
 @pytest.mark.parametrize("axes", [1, 2, 5, 40])
@@ -14,3 +19,15 @@ def test_all_axes_share_the_error_and_a_second_look_halves_it(axes: int) -> None
     assert 1 - level_of(axes, first + 1) == pytest.approx(ALPHA / axes / 2)
     # all signs equal is rarer than that
     assert 2.0 ** (1 - ablation_blocks(axes)) <= ALPHA / axes
+
+
+def test_of_a_setting_that_was_not_confirmed_nothing_is_said(tmp_path: Path) -> None:
+    base, one = Setting(("app",)), Setting(("app",), {"a": 1}, name="one")
+    made = tuned(tmp_path / "x", [(base, Runs(1.0), [1, 2]), (one, Runs(0.9), [1, 2])])
+    assert ablations_of(made, one.key, 0.05, False) == Ablations({}, 0.05)
+    assert Ablations({}, 0.05).unseparated == () and Ablations({}, 0.05).notes() == []
+
+
+def test_an_axis_whose_interval_ends_at_what_counts_as_none_is_idle() -> None:
+    found = Ablations({"a": Ratio(1.0, 0.99, 1.02, 10), "b": Ratio(1.0, 0.99, 1.021, 10)}, 1.02 - 1)
+    assert [*found.idle] == ["a"] and found.unseparated == ("b",)

@@ -180,3 +180,16 @@ def test_the_level_is_that_of_a_look_after_the_runs_of_now() -> None:
     looks = OpenLooks(ALPHA, 1)
     assert looks.level(12) != looks.level(60)
     assert judge_unpaired(then, now, looks, 0.01, final=True).ratio == unpaired_interval(then, now, looks.level(12))
+
+
+def test_variables_that_are_as_they_were_are_no_difference(tmp_path: Path) -> None:
+    then = _made(tmp_path / "then", environment={"OMP_NUM_THREADS": "2", "LANG": "C"})
+    now = _made(tmp_path / "now", environment={"OMP_NUM_THREADS": "4", "LANG": "C"})
+    assert differences(now, then) == ["OMP_NUM_THREADS: 2 then, 4 now"]
+
+
+def test_of_commands_that_have_no_partner_those_that_ran_are_named(tmp_path: Path) -> None:
+    runs = {"a": Runs(1.0), "b": Runs(0.5, fields={"error": "exit code 3"})}
+    then = compared(tmp_path / "then", runs, 12, machine=HERE.to_json())
+    found = against_baseline(_made(tmp_path / "now", names="xy"), then)
+    assert found.asked == ("commands: a then, x, y now",)

@@ -2,6 +2,7 @@
 """What is said of a comparison, in full, from runs made of numbers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,18 @@ def test_the_level_shown_is_that_of_the_intervals(tmp_path: Path) -> None:
     verdict = compare_verdict(made, "decided")
     (pair,) = verdict.pairs
     assert pair.pairs < 21 and verdict.level == looks_of(1).level(pair.pairs)
+
+
+@pytest.mark.parametrize(("counts", "amount"), [((0.0, 0.0, 10.0), 10.0), ((0.5, 0.5, 0.5), 0.5), ((0.0,), None)])
+def test_what_was_not_counted_is_no_amount_of_work(
+    tmp_path: Path, counts: tuple[float, ...], amount: float | None
+) -> None:
+    counted = Runs(1.0, change=lambda run: {"metrics": {"items": counts[run % len(counts)]}})
+    verdict = compare_verdict(compared(tmp_path / "x", {"a": counted, "b": counted}, 12), "decided")
+    work = verdict.contenders[0].work
+    assert (work and work.amount) == amount
+
+
+def test_what_ran_alone_and_costs_something_has_its_currency(tmp_path: Path) -> None:
+    verdict = compare_verdict(compared(tmp_path / "x", {"a": Runs(1.0)}, kind="run"), "decided")
+    assert describe(replace(verdict, metric="cost", currency="EUR")).endswith(" EUR")

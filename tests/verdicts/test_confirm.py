@@ -10,6 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, judge
+from nodewise.verdicts.compare import compare_verdict
 from nodewise.verdicts.confirm import Held, Promise, confirm_verdict, judge_promise, promise_of
 from nodewise.verdicts.pair import PairVerdict
 from tests.verdicts.cases import Runs, compared, hold, tuned
@@ -190,3 +191,16 @@ def test_a_promise_is_kept_down_to_two_percent_or_half_of_it_below() -> None:
 def test_each_word_has_its_reason(now: tuple[float, float, float], word: Held, reason: str) -> None:
     assert judge_promise(promise(1.55, 1.51, 1.60), again(*now), None) == (word, reason)
     assert judge_promise(promise(1.55, 1.51, 1.60), None, None)[1] == "there is no run of both"
+
+
+def test_what_is_promised_of_a_slowdown_is_the_same_seen_from_the_other_side(tmp_path: Path) -> None:
+    made = compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(1.25, 0.05)})
+    (pair,) = compare_verdict(made, "decided").pairs
+    found = promise_of(made)
+    assert pair.low is not None and pair.high is not None
+    assert (found.low, found.ratio, found.high) == (1 / pair.high, 1 / pair.ratio, 1 / pair.low)
+
+
+def test_a_promise_as_small_as_what_counts_as_none_is_left_open() -> None:
+    word, reason = judge_promise(promise(1.012, 1.009, 1.015), again(1.001, 0.995, 1.007), None)
+    assert (word, reason) == (Held.UNDECIDED, "the promised gain is as small as what counts as none")

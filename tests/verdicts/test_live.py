@@ -95,3 +95,11 @@ def test_it_was_written_when_its_files_were(tmp_path: Path) -> None:
     assert read_live(tmp_path / "x").written_at == 7000
     os.utime(tmp_path / "x" / "question.json", (9000, 9000))
     assert read_live(tmp_path / "x").written_at == 9000
+
+
+def test_of_budgets_that_were_given_again_the_last_one_holds(tmp_path: Path) -> None:
+    again = [
+        {"budget": {"seconds": seconds, "runs": 10 * n}, "runs": 41} for n, seconds in enumerate((7.0, 90.0, 50.0))
+    ]
+    live = live_of(_confirmed(tmp_path / "x", **BEGUN, extended=again), 1000.0)
+    assert (live.budget_seconds, live.budget_runs) == (50.0, 20)

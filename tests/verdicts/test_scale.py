@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
@@ -15,6 +17,7 @@ from nodewise.records.experiment import Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
+from nodewise.verdicts import scale
 from nodewise.verdicts.scale import judge_scale, unreachable
 from tests.verdicts.cases import BUSY, COUNTS, scaled
 
@@ -303,3 +306,12 @@ def test_a_clock_that_is_low_in_all_runs_is_a_condition(tmp_path: Path) -> None:
     found = judge_scale(scaled(tmp_path / "x", change=lambda n, b: {"marks": (slow,)}), "runs")
     assert found.law == "amdahl" and found.left_out == 0
     assert "the clock below its base in all runs" in found.warnings
+
+
+def test_all_counts_are_drawn_where_they_are_few() -> None:
+    fits: Any = SimpleNamespace(counts=np.array([40.0, 50.0]))
+    job = scale._Job("threads", False, 1, 1.0, fits, None)  # type: ignore[arg-type]
+    assert job.farthest == 200
+    assert job.counts(161) == [*range(40, 201)]
+    few = job.counts(160)
+    assert few != [*range(40, 201)] and {40, 50, 200} <= {*few} and len(few) <= 162

@@ -223,3 +223,12 @@ def test_energy_is_coarse_of_runs_below_twenty_milliseconds(tmp_path: Path, scal
     table = {k: (scale, j, b) for k, (_, j, b) in TABLE.items()}
     verdict = _compared(tmp_path, table, shown=Shown((Objective("energy_j"),)))
     assert any("coarse" in w for w in verdict.warnings) is coarse
+
+
+def test_the_noise_of_a_lone_run_is_that_of_those_that_ran_again() -> None:
+    secondary = SecondaryMetrics(
+        Experiment(Path(), {"shown": {"metrics": [{"metric": "energy_j", "maximise": False}]}})
+    )
+    alone = [dataclasses.replace(_row(f"lone {n}", 3.0 + n, 300.0, runs=1), mad=0.0) for n in range(4)]
+    rows = [_row("often", 1.0, 100.0), _row("lucky", 0.99, 99.0, runs=1)]
+    assert secondary.pareto_fronts([*rows, *alone])["energy_j"] == ("often",)

@@ -16,7 +16,7 @@ from nodewise.studies.contract import Curve, Limit
 from nodewise.studies.discovery import find_study
 from nodewise.studies.machine_limits import MachineLimit
 from nodewise.verdicts.pair import PairVerdict
-from nodewise.verdicts.series import Series
+from nodewise.verdicts.series import Series, fewest_for
 from nodewise.verdicts.study import StudyRow, StudyVerdict, fewest_blocks, furthest_ahead, ratio_text, study_verdict
 from tests.report.stored import BLOCKS, ITEMS, judged, series, study_result
 from tests.verdicts.cases import hold
@@ -249,3 +249,16 @@ def test_a_curve_is_that_of_the_fastest_row_that_has_one() -> None:
     none, some = found.rows[0], replace(found.rows[1], metrics={"rate1": 3.0, "rate2": 4.0, "rate4": 9.0})
     assert replace(curved, rows=(none, some)).curve_values == (3.0, 4.0)
     assert replace(curved, rows=(none,)).curve_values == () and replace(found, curve=None).curve_values == ()
+
+
+def test_against_several_peers_too_few_blocks_say_how_many_intervals_there_are() -> None:
+    times = {"mine": 0.05, "peer0": 0.1, "peer1": 0.11, "peer2": 0.12}
+    made = _series(times, 7, 0.001)
+    pair = _pair(_rows(made, 7)["mine"])
+    assert pair.verdict == "undecided" and pair.low is None
+    intervals = int(re.search(r"too few for (\d+) intervals", pair.reason)[1])  # type: ignore[index]
+    assert intervals % 3 == 0 and intervals >= 3
+    assert pair.reason.endswith(f"{fewest_for(intervals)} may do")
+    # at the end a difference that is surely as small as counts as none is no difference
+    equal = {"mine": 0.1, "peer0": 0.1, "peer1": 0.1, "peer2": 0.1}
+    assert _pair(_rows(_series(equal, 60, 0.0005), 60)["mine"]).verdict == "no difference"

@@ -17,10 +17,11 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.order import BalancedOrder
 from nodewise.statistics.verdict import Verdict, Word
+from nodewise.verdicts import tune
 from nodewise.verdicts.ablation import REDUCE
 from nodewise.verdicts.disturbed import PhaseMet, met_of
 from nodewise.verdicts.pair import Pairs
-from nodewise.verdicts.tune import CONFIRM, TuneVerdict, _more_runs, tune_verdict
+from nodewise.verdicts.tune import CONFIRM, TuneVerdict, _more_runs, plan_of, tune_verdict
 from tests.questions import tune_question
 from tests.verdicts.cases import BUSY, Runs, hold, tuned
 
@@ -275,3 +276,23 @@ def test_a_busy_machine_asks_for_no_more_runs_unless_its_runs_were_accepted() ->
     pairs = Pairs((1.0,) * 20, (1.0,) * 20, tuple(range(20)), met=PhaseMet(busy).of("a", "b"))
     assert pairs.busy
     assert _more_runs(near, pairs, False) is None and _more_runs(near, pairs, True) == 20
+
+
+def test_the_plan_of_a_setting_is_its_own_and_its_last(tmp_path: Path) -> None:
+    settings = [(s, Runs(1.0), [1]) for s in (BASELINE, BOTH, NO_A)]
+    made = tuned(tmp_path / "x", settings)
+    made.plans.extend(
+        Plan(key, (10,), alpha, {}) for key, alpha in ((BOTH.key, 0.05), (BOTH.key, 0.02), (NO_A.key, 0.01))
+    )
+    assert [(plan.candidate, plan.alpha) for plan in (plan_of(made, BOTH.key), plan_of(made, NO_A.key)) if plan] == [
+        (BOTH.key, 0.02),
+        (NO_A.key, 0.01),
+    ]
+    assert plan_of(made, NO_B.key) is None
+
+
+def test_where_nothing_was_compared_no_block_is_counted(tmp_path: Path) -> None:
+    verdict = tune_verdict(tuned(tmp_path / "x", [(BASELINE, Runs(1.0), [1, 2, 3])]), "decided")
+    assert (verdict.comparison.blocks if verdict.comparison else 0) == 0
+    pairs, found, _ = tune._compare(tuned(tmp_path / "y", [(BASELINE, Runs(1.0), [1, 2, 3])]), BASELINE.key)
+    assert found.ratio.pairs == 0 and not pairs.one
