@@ -129,3 +129,18 @@ def test_a_failure_is_the_less_the_setting_s_the_more_often_the_program_fails_by
     assert seldom.rate == 1 / 20 and often.rate == 1 / 2
     near = [float(f.chances([9], [DEFAULT], np.array([[15.0, 0.0]]))[0]) for f in (seldom, often)]
     assert near[1] < near[0] <= 1
+
+
+def test_how_likely_a_run_fails_is_worked_out_by_hand() -> None:
+    own = [(0, {}, True), *[(0, {}, False)] * 3]
+    # two of six runs of what also ran well
+    failures = _told(*own, (1, {"a": 1}, True), (1, {"a": 1}, False))
+    assert failures.rate == 1 / 3 and _chance(failures, 1, a=1) == (1 + 2 / 3) / 4
+    # one that failed where the program itself never does is broken for sure
+    assert _chance(_told((0, {}, False), (1, {"a": 1}, True)), 1, a=1) == 1.0
+    # one of ten settings is broken: what fails as every fourth run does anyway is so with 0.1 / (0.1 + 0.9 / 4)
+    failures = _told(*own, (1, {"a": 1}, True))
+    weight = 0.1 / (0.1 + 0.9 / 4)
+    # and its value is to blame by as much, beside half a good run
+    far = float(failures.chances([9], [DEFAULT.having(a=1)], np.array([[90.0, 0.0]]))[0])
+    assert far == pytest.approx(weight / (weight + 0.5))

@@ -49,3 +49,9 @@ def test_columns_of_different_axes_are_of_different_groups() -> None:
     encoder = Encoder(axes, lambda _: (1.0, 2.0), point)
     assert encoder.groups == [0, 0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6]
     assert len(encoder.row(point)) == len(encoder.groups)
+
+
+def test_numbers_with_a_word_among_them_are_their_places() -> None:
+    axis = Axis("n", ("none", 1, 64), ("none", 1, 64), "none", ordered=True)
+    encoder = Encoder((axis,), None, Point({"n": 1}))
+    assert [float(encoder.row(Point({"n": value}))[0]) for value in ("none", 1, 64)] == [0.0, 2.0, 4.0]

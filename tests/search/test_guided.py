@@ -488,3 +488,13 @@ def test_a_block_is_a_tenth_of_what_can_be_afforded_within_bounds(affordable: in
     search = GuidedSearch(_space(Axis("v", tuple(range(30)), tuple(range(30)), 0)), 0)
     search.ask(affordable)
     assert search.size == size
+
+
+def test_before_anything_ran_well_no_gain_is_known() -> None:
+    axis = Axis("n", (1, 2), (1, 2), 1)
+    space = Space((axis,), lambda p: tuple(p.items()))
+    search = GuidedSearch(space, 0)
+    search.tell({Point({"n": 2}): None})
+    with pytest.raises(ValueError, match="nothing ran well yet"):
+        search.gain(Point({"n": 2}), over=space.default)
+    assert search.unseen == []

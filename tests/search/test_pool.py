@@ -130,3 +130,22 @@ def test_all_combinations_are_those_of_axes_that_are_neither_crossed_nor_ordered
     found = pool.combined(space.default.having(c=2, d=2), 4)
     assert sorted((p["a"], p["b"]) for p in found) == [("off", "off"), ("off", "on"), ("on", "off"), ("on", "on")]
     assert {(p["c"], p["d"]) for p in found} == {(2, 2)} and not pool.combined(space.default, 3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_full_cover_keeps_pairs_apart(seed: int) -> None:
+    def allowed(point: Point) -> bool:
+        return not any(point[f"a{n}"] and point[f"a{n + 1}"] for n in (0, 2, 4))
+
+    space = _space([1] * 6, allowed)
+    points = Pool(space, random.Random(seed)).cover(space.default, _changes(space), 2, allowed)
+    assert all(map(allowed, points))
+    assert sorted((n, p[n]) for p in points for n in space.changed(p)) == sorted(_changes(space))
+
+
+def test_of_many_values_without_an_order_some_are_near() -> None:
+    axis = Axis("n", tuple(range(40)), tuple(range(40)), 0)
+    space = Space((axis,), lambda p: tuple(p.items()))
+    pool = Pool(space, random.Random(0))
+    first, again = (sorted(p["n"] for p in pool.near([space.default])) for _ in range(2))
+    assert 0 not in first and len({*first}) == len(first) == len(again) < 39 and first != again

@@ -294,3 +294,26 @@ def test_axes_without_which_it_failed_together_are_not_put_back_together_again()
     left, asked = _only_a(SPACE, lambda p: p["a"] == "on" and p["b"] == p["c"] == "off")
     assert ALL_ON.having(b="off", c="off", d="off") not in asked
     assert left["a"] == "on" and left["d"] == "off" and sorted((left["b"], left["c"])) == ["off", "on"]
+
+
+def test_a_cost_that_is_small_and_sure_counts() -> None:
+    worth = {"a": (0.6, 0.01), "b": NOTHING, "c": NOTHING, "d": NOTHING}
+    reduction = Reduction(cast(GuidedSearch, Beliefs(worth, fresh=[0.02] * 40)), SPACE, 0.01, ALL_ON)
+    assert reduction._counts(("b",), 0.001) is True
+    little = Reduction(cast(GuidedSearch, Beliefs(worth, fresh=[0.002] * 40)), SPACE, 0.01, ALL_ON)
+    assert little._counts(("b",), 0.001) is None
+
+
+def test_what_can_be_put_back_one_by_one_is_tried_together_first() -> None:
+    class Single(Beliefs):
+        def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+            changed = [n for n in "abcd" if point[n] != other[n]]
+            return [] if len(changed) > 1 else [0.3] * 6 if changed == ["a"] else [0.001, -0.001, 0.0] * 2
+
+    single = Single({"a": (0.6, 0.01), "b": NOTHING, "c": NOTHING, "d": NOTHING}, "bcd")
+    reduction = Reduction(cast(GuidedSearch, single), SPACE, 0.01, ALL_ON)
+    together = set[frozenset[str]]()
+    while reduction.point == ALL_ON and (asked := reduction.ask(100)):
+        together |= {frozenset(n for n in "abcd" if p[n] == "off") for p in asked}
+    # all three at first, of which nothing came; then two that cost nothing each
+    assert frozenset("bcd") in together and any(len(group) == 2 for group in together)
