@@ -13,6 +13,7 @@ from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.hosts import filled
 from nodewise.placement.job import Job
+from nodewise.placement.memory import read_memory
 from nodewise.placement.openmp.gnu_text import Members
 from nodewise.placement.openmp.places import Interval, Place
 from nodewise.placement.placement import Placement
@@ -206,6 +207,19 @@ def test_ranks_of_unlike_numbers_of_threads_are_written_by_the_most():
         ("openmpi4", "-n 2 --map-by socket:PE=1 --bind-to numa", "PE=1 binds to cores", "or give --bind-to core"),
         ("openmpi4", "-n 17 --use-hwthread-cpus", "16 slots, a slot for each hardware thread", "OVERSUBSCRIBE"),
         ("openmpi4", "-n 9", "8 slots, a slot for each core", "OVERSUBSCRIBE"),
+        ("openmpi4", "--host a:4,b:4 -N x", "mpirun: -N 'x' is no number from 1 on", ""),
+        ("openmpi5", "-n 9", "8 slots, a slot for each core", "add :OVERSUBSCRIBE to --map-by, or ask for fewer"),
+        ("openmpi5", "-n 2 --map-by ppr:2", "--map-by 'ppr:2' is not complete", "such as ppr:2:package"),
+        (
+            "openmpi5",
+            "-n 2 --map-by ppr:2:node:span",
+            "refuses :SPAN where ranks are mapped by node",
+            "map by an object",
+        ),
+        ("openmpi5", "-n 2 --bind-to nothing", "mpirun: --bind-to 'nothing' is not known", "none, hwthread, core"),
+        ("openmpi5", "-n 2 --bind-to core:x", "--bind-to has no modifier 'x'", "known are: if-supported, overload-"),
+        ("slurm", "-n 2 --threads-per-core=3", "--threads-per-core=3: this machine's cores have 2", "ask for fewer"),
+        ("slurm", "-n 2 --hint=nomultithreads", "'nomultithreads' is not known", "nomultithread, multithread, "),
     ],
 )
 def test_what_a_launcher_refuses_is_said_with_what_would_do(dialect: str, text: str, said: str, hint: str) -> None:
@@ -266,3 +280,39 @@ def test_hosts_refuse_more_ranks_than_slots_where_they_may_not_be_crowded() -> N
     with pytest.raises(InputError, match="refuses 3 ranks"):
         filled("mpirun", {"a": 1, "b": 1}, 3)
     assert filled("mpirun", {"a": 1, "b": 1}, 4, crowded=True) == [2, 2]
+
+
+def test_a_node_has_room_for_so_many_tasks_of_slurms() -> None:
+    found = placed("pack:2 numa:1 core:4 pu:2", 1, 0, slurm="-N 2 -c 4")
+    assert (found.placement.size, found.placement.nodes) == (8, 2)
+    assert any("as its nodes have room for, 4 on each" in note for note in found.notes)
+    # one larger than a node is one task all the same
+    assert placed("core:2 pu:1", 1, 0, slurm="-N 2 -c 2").placement.size == 2
+
+
+def test_a_misspelled_policy_of_memory_is_asked_about() -> None:
+    with pytest.raises(InputError, match="did you mean interleave"):
+        read_memory(machine(DEEP), "interleve:all")
+
+
+def test_ranks_on_one_node_have_no_number_for_each_node() -> None:
+    found = placed(DEEP, 2, 2)
+    assert " -N " not in render("openmpi4", machine(DEEP), found.placement).line()
+    over = placed(DEEP, 2, 2, 2)
+    assert "-n 2 -N 1" in render("openmpi4", machine(DEEP), over.placement, ("a", "b")).line()
+
+
+def test_a_rank_file_over_hardware_threads_has_room_for_each_of_them() -> None:
+    shape = "core:4 pu:2"
+    halves = Placement("list", tuple((p,) for p in range(8)), (1,) * 8)
+    assert "oversubscribe" not in render("openmpi5", machine(shape), halves).line()
+    whole = Placement("list", tuple((p, p + 1) for p in (6, 4, 2, 0)) * 2, (1,) * 8)
+    assert ":oversubscribe" in render("openmpi5", machine(shape), whole).line()
+
+
+def test_a_domain_of_likwids_behind_another_one_is_an_expression_of_its_own() -> None:
+    shape = "pack:2 numa:1 core:4 pu:2"
+    assert placed(shape, 4, likwid="S0:0-1@S1:2-3").placement.places == ((0,), (2,), (12,), (14,))
+    spread = placed(shape, 2, likwid="S1:scatter:2").placement.places
+    assert placed(shape, 3, likwid="N:0@S1:scatter:2").placement.places == ((0,), *spread)
+    assert placed(shape, 3, likwid="S1:scatter:2@N:0").placement.places == (*spread, (0,))

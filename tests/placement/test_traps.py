@@ -69,6 +69,10 @@ def test_a_quota_below_the_threads():
     assert traps(limited, Job(4), policy="compact") == ["quota below threads"]
     assert traps(limited, Job(2, 2), policy="compact") == ["quota below threads"]
     assert traps(limited, Job(2), policy="compact") == []
+    for quota, advice in ((2.5, "use at most 2 threads"), (0.5, "use at most 1 thread,")):
+        limited = replace(machine, limits=replace(machine.limits, cpu_quota=quota))
+        (trap,) = find_traps(limited, resolve(limited, Job(4), Request(policy="compact")).placement, Request(), None)
+        assert trap.hint.startswith(advice)
 
 
 @pytest.mark.parametrize(
