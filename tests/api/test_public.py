@@ -237,7 +237,7 @@ def left():
 asks = {
     "run": lambda **more: nodewise.run(["sh", "-c", "echo $$ >> pids; sleep 30 & wait"], runs=5, **more),
     "compare": lambda **more: nodewise.compare("echo $$ >> pids; sleep 30", "echo $$ >> pids; sleep 0.01", warmup=0, budget=100, **more),
-    "tune": lambda **more: nodewise.tune(["sh", "-c", "echo $$ >> pids; sleep {s}"], parameters={"s": [0.2, 30]}, axes=[], budget=300, **more),
+    "tune": lambda **more: nodewise.tune(["sh", "-c", "echo $$ >> pids; sleep {s}"], parameters={"s": [3, 30]}, axes=[], budget=300, **more),
 }
 try:
     asks[sys.argv[1]](out="x")

@@ -11,7 +11,7 @@ import pytest
 
 from nodewise.search import guided
 from nodewise.search.guided import GuidedSearch
-from nodewise.search.search import AtLeast
+from nodewise.search.outcome import AtLeast
 from nodewise.search.space import Axis, Point, Space
 
 Formula = Callable[[Mapping[str, Any]], float | None]

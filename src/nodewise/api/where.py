@@ -53,7 +53,7 @@ class Asked:
 
 
 def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
-    """What is to be compared with what is seen. Raises InputError for what cannot be."""
+    """What is to be compared with what is seen every `interval` seconds. Raises InputError for what cannot be."""
     check_interval(interval)
     machine = load_machine()
     places = None
@@ -92,7 +92,7 @@ def _by_rank(places: list[tuple[int, ...]], counts: list[int]) -> list[list[tupl
 
 
 def observer_of(pid: int, seconds: float, interval: float, note: Notify = unheard) -> Observer:
-    """What watches a process that runs already. Raises InputError."""
+    """What watches a process that runs already for so many seconds, every `interval` seconds. Raises InputError for what cannot be watched."""
     if pid < 1 or not 0 < seconds < _LONGEST_S:
         raise InputError(f"cannot watch process {pid} for {seconds:g} s", "give positive numbers")
     observer = Observer(pid, interval)

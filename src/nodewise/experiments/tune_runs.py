@@ -12,7 +12,7 @@ from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Meter
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import BASELINE, Setting
-from nodewise.search.search import AtLeast, Outcome
+from nodewise.search.outcome import AtLeast, Outcome
 
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off.
 _PATIENCE, _PATIENCE_S = 3.0, 0.5

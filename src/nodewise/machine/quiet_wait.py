@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nodewise.base.frozen import dataclass
+from nodewise.base.stolen_time import SHARE
 from nodewise.base.units import format_percent
 from nodewise.machine.files import first_match, read_text
 from nodewise.machine.watch import processor_times
 
-#: Load, steal and pressure above this share disturb a run.
-_SHARE = 0.05
 #: How much of a processor has to be idle apart from those that a run uses, or none is free when one of its threads moves.
 _ROOM = 0.5
 
@@ -60,11 +59,11 @@ def unrest(before: Activity, after: Activity, processors: int, needed: float) ->
     load = (after.busy_s - before.busy_s) / seconds
     steal = (after.steal_s - before.steal_s) / seconds
     memory = (after.memory_s - before.memory_s) / seconds
-    if load > _SHARE * needed and processors - needed - load < _ROOM:
+    if load > SHARE * needed and processors - needed - load < _ROOM:
         return f"other load: {load:.2f} of {processors} processors are used by others"
-    if steal > _SHARE * (load + steal) and steal > _SHARE:
+    if steal > SHARE * (load + steal) and steal > SHARE:
         return f"steal: the hypervisor takes {format_percent(steal / (load + steal))} of the processor time"
-    if memory > _SHARE:
+    if memory > SHARE:
         return f"memory pressure: processes wait for memory for {format_percent(memory)} of the time"
     return ""
 

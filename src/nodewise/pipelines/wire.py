@@ -61,11 +61,11 @@ class Wire:
         return str(self._stream.getpeername()[0])
 
     def readable(self, seconds: float = 0.0) -> bool:
-        """Whether something has come, or the other side has gone, within some time."""
+        """Whether something has come, or the other side has gone, within so many seconds."""
         return bool(select.select([self._stream], [], [], seconds)[0])
 
     def wait_at_most(self, seconds: float | None) -> None:
-        """From now on the other side is lost that neither takes nor says anything for so long (None: it is waited for)."""
+        """From now on the other side is lost that neither takes nor says anything for so many seconds (None: it is waited for)."""
         self._stream.settimeout(seconds)
 
     def send(self, said: dict[str, Any], data: bytes = b"") -> None:
@@ -139,7 +139,7 @@ def accepted(stream: socket.socket, key: bytes) -> Wire | None:
 
 
 def connected(addresses: Sequence[str], port: int, key: bytes, seconds: float) -> Wire:
-    """The wire to the first of the addresses at which one listens who has the key. Raises LostError."""
+    """The wire to the first of the addresses at which one listens who has the key, within so many seconds each. Raises LostError."""
     problem = "no address was given"
     for address in addresses:
         try:

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from nodewise.search.failures import Failures
+from nodewise.search.outcome import AtLeast, Outcome
 from nodewise.search.outlook import HOPELESS, Outlook
 from nodewise.search.pairings import Pairings
 from nodewise.search.pool import Pool, in_turn
 from nodewise.search.prior import Beliefs, Expectations, Prior
 from nodewise.search.ranking import TIE, TIE_DEVIATIONS, ranked
-from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import Point, Space
 from nodewise.search.surrogate import Array, Surrogate, drawn
 from nodewise.search.tried import Run, Tried, reference_of

@@ -52,7 +52,6 @@ class Reduction:
         gain = max(0.0, search.gain(point, over=search.reference)[0])
         self._tolerated, self._wanted = max(within, gain / _TOLERATED), max(within, gain / _WANTED)
         self.point = self._from = point
-        self.unknown: set[str] = set()
         self._asked: dict[tuple[Point, Point], int] = {}
         self._joined: set[Point] = set()
         same = [n for n in space.changed(point) if space.identity(self._without([n])) == space.identity(point)]
@@ -186,8 +185,6 @@ class Reduction:
         for group, counts in counting.items():
             if counts is not False:
                 self._groups += _halves(group)
-            if counts is None and len(group) == 1:
-                self.unknown.update(group)
         together = tuple(n for g in idle for n in g)
         if len(idle) > 1 and set(together) != set(self._space.changed(self.point)):
             if self._final(together) is False:

@@ -68,7 +68,7 @@ class Starter:
         return [*self.words, *many, *soon, "-l", "-K0", "--wait=0", "--cpu-bind=none", *words]
 
     def limit_s(self, nodes: Sequence[str], seconds: float, fanout: int) -> float:
-        """How long one start of it may take."""
+        """How many seconds one start of it may take, where a command on a node may take `seconds`."""
         waves = -(-len(nodes) // fanout) if self.kind == "clush" else 1
         # srun may wait for nodes that others use; then they are asked one by one
         return waves * (seconds + 2 * CONNECT_S) + (30 if self.kind == "srun" else 0)
