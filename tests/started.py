@@ -125,7 +125,9 @@ class Begun(subprocess.Popen[Any]):
 
     def _ended(self, within_s: float | None) -> int | None:
         if self.returncode is None and select.select([self._own], [], [], within_s)[0]:
-            with self._own:
+            # who waited for it was killed, too, and nobody knows more; it has ended all the same
+            self.returncode = -signal.SIGKILL
+            with self._own, contextlib.suppress(EOFError):
                 self.returncode = _number(self._own)
         return self.returncode
 

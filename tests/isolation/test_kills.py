@@ -42,7 +42,7 @@ def _named(pids: list[int], name: str) -> list[int]:
     found = []
     for pid in pids:
         try:
-            if Path(f"/proc/{pid}/comm").read_text().strip() == name:
+            if Path(f"/proc/{pid}/comm").read_text(errors="replace").strip() == name:
                 found.append(pid)
         except OSError:
             continue

@@ -88,8 +88,8 @@ def marked(mark: str) -> dict[int, str]:
             if f"{_MARK}={mark}".encode() not in (entry / "environ").read_bytes().split(b"\0"):
                 continue
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                found[int(entry.name)] = _kind(words, (entry / "comm").read_text().strip())
+            if (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z":
+                found[int(entry.name)] = _kind(words, (entry / "comm").read_text(errors="replace").strip())
         except OSError:
             continue
     return found

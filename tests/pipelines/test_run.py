@@ -185,7 +185,7 @@ def _processes(folder: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                alive = (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+                alive = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
                 if alive and f"PIPELINE_TEST={folder}".encode() in (entry / "environ").read_bytes():
                     found.append(int(entry.name))
             except OSError:
@@ -313,13 +313,13 @@ def test_nothing_is_left_of_a_command_whoever_is_killed(tmp_path: Path, whose: s
 
 def _command_line(pid: int) -> list[str]:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
     except OSError:
         return [""]
 
 
 def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
 
 
 def _delivered_once(folder: Path, count: int) -> None:

@@ -447,6 +447,6 @@ def _set_going(runner: int) -> None:
     """Let go on what of the runner was stopped: a program may stop its parent, and then nobody would end it in time."""
     for pid in (runner, *children_of(runner)):
         with contextlib.suppress(OSError):
-            found = read_stat(Path(f"/proc/{pid}/stat").read_text())
+            found = read_stat(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
             if found.name.startswith("nodewise-") and found.state == "T":
                 os.kill(pid, signal.SIGCONT)

@@ -79,7 +79,7 @@ def _has_begun(made: Prepared, process: subprocess.Popen[bytes]) -> bool:
     names = set()
     for pid in tree_of(process.pid):
         with suppress(OSError):
-            names.add(Path(f"/proc/{pid}/comm").read_text().strip())
+            names.add(Path(f"/proc/{pid}/comm").read_text(errors="replace").strip())
     return "sleep" in names
 
 
