@@ -117,7 +117,7 @@ def test_an_axis_is_in_the_help_tried_and_part_of_the_launch_line(outside: Nodew
     ("name", "message"),
     [
         ("wait", "wait is an axis already"),
-        ("Big", "its name has other characters"),
+        pytest.param("Big", "its name has other characters", marks=pytest.mark.long),
         ("threads", "another has its name"),
     ],
 )
@@ -167,7 +167,7 @@ EXPORTER = Exporter("broken", "It breaks", export)
         pytest.param("return 1 / 0", "ZeroDivisionError: division by zero", marks=pytest.mark.long),
         pytest.param("import json; return json.loads('{')", "JSONDecodeError: ", marks=pytest.mark.long),
         ("return 7", "it gave no text but int"),
-        ("raise OSError('x')", "OSError: x"),
+        pytest.param("raise OSError('x')", "OSError: x", marks=pytest.mark.long),
     ],
 )
 def test_an_exporter_that_fails_is_named_with_its_package(

@@ -18,6 +18,7 @@ def run(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("transa", ["N", "T"])
 @pytest.mark.parametrize("transb", ["N", "T"])

@@ -41,6 +41,7 @@ def halved(*axes: Sequence[Any]) -> list[Any]:
 TARGETS = simd_targets(MASKMATH)
 
 
+@pytest.mark.some(30)
 @pytest.mark.parametrize(
     ("function", "simd", "arguments", "way"),
     halved(FUNCTIONS, TARGETS, ["usual", "edge"], [("native", "100"), ("best", "5"), ("best", "30")]),
@@ -93,6 +94,7 @@ def test_where_best_changes_its_way_is_found_by_trials_and_the_answer_says_so() 
         assert line == f"best: {said}: where the times of trials crossed here"
 
 
+@pytest.mark.some(32)
 @pytest.mark.parametrize(
     ("function", "simd", "variant", "percent"),
     halved(FUNCTIONS, TARGETS, ["blend", "native", "compress", "best"], ["3", "90"]),
@@ -103,6 +105,7 @@ def test_masked_off_elements_raise_nothing(function: str, simd: str, variant: st
 
 
 # numbers of elements that are no whole batch, and more than the caches hold, which are stored otherwise
+@pytest.mark.some(12)
 @pytest.mark.parametrize(
     ("simd", "variant", "n", "percent"),
     halved(TARGETS, ["compress", "best"], ["65", "511", "1577", "3000001"], ["3", "30"]),
@@ -139,6 +142,7 @@ def test_operations_are_those_of_the_chosen_elements(mask: str, chosen: float) -
     assert work_of(MASKMATH, MASKMATH.study.point(point))["flops"] == pytest.approx(21 * chosen * 3)
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize(
     ("function", "due"),
     [

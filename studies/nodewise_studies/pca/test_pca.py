@@ -50,6 +50,7 @@ def _expected(table: Any, method: str) -> Any:
     return np.linalg.eigvalsh(matrix)[::-1]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "style", [{}, {"header": "a,b,c,d,e"}, {"delimiter": ";"}, {"delimiter": "\t"}, {"newline": "\r\n"}]
@@ -88,6 +89,7 @@ def test_numbers_are_read_as_they_are(cell: str, value: float, tmp_path: Path) -
     assert np.load(tmp_path / "data.npy")[2] == value
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -121,6 +123,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
         assert done.returncode == 1 and str(path) in done.stderr and "hint: name a file" in done.stderr
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("held", ["dense", "sparse"])

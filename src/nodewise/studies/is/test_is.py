@@ -15,6 +15,7 @@ from nodewise.studies.discovery import find_study
 IS = find_study("is")
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("variant", ["bucketed", "counting", "narrow"])
 @pytest.mark.parametrize(
     ("size", "threads"),
