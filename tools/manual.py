@@ -16,6 +16,7 @@ import click
 from click.shell_completion import FishComplete, ZshComplete
 
 from nodewise import __version__
+from nodewise.cli.commands.tune import AXES_HELP, axes_help
 from nodewise.cli.help import examples, grouped
 from nodewise.cli.main import INDEX, SECTIONS, nodewise_command
 
@@ -151,6 +152,8 @@ def _list_of_commands(context: click.Context) -> list[str]:
 
 def write() -> None:
     """Write all files, and remove pages of commands that there are no longer."""
+    # the page of tune shows it
+    AXES_HELP.write_text(axes_help() + "\n")
     made = files()
     for old in (SHARE / "man" / "man1").glob("*.1"):
         if f"man/man1/{old.name}" not in made:

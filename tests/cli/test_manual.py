@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.cli.commands.tune import AXES_HELP, axes_help
 from nodewise.cli.main import INDEX
 from tools import manual
 
@@ -20,6 +21,7 @@ def test_files_are_those_that_the_commands_make() -> None:
     stale = [name for name, text in made.items() if kept[name] != text]
     assert not stale, "run .venv/bin/python tools/manual.py"
     assert INDEX.read_text() == manual.index(), "run .venv/bin/python tools/manual.py"
+    assert AXES_HELP.read_text() == axes_help() + "\n", "run .venv/bin/python tools/manual.py"
 
 
 def test_the_help_lists_the_commands_without_loading_one() -> None:

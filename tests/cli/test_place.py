@@ -116,7 +116,7 @@ def test_files_are_written_where_asked(tmp_path):
         ("openmpi5", ["--ranks", "20"], "--map-by rankfile:file={}/rankfile"),
         ("slurm", ["--ranks", "3", "--nodes", "3", "--hosts", "a,b,c"], "SLURM_HOSTFILE={}/hostfile"),
         ("mpich", ["--ranks", "4", "--nodes", "2"], "-f {}/hostfile"),
-        ("omp", ["--ranks", "2", "--threads", "3"], "{}/place-rank.sh"),
+        ("omp", ["--ranks", "2"], "{}/place-rank.sh"),
     ],
 )
 def test_the_line_names_files_where_they_are(tmp_path, folder, dialect, words, named):

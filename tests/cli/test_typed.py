@@ -11,6 +11,7 @@ from nodewise.api.given import unfilled
 from nodewise.cli.commands.run import command as run_command
 from nodewise.cli.typed import options_left_out
 from nodewise.records.experiment import read_experiment
+from tests.started import started
 
 from .conftest import Command
 
@@ -210,3 +211,36 @@ def test_a_program_that_is_not_there_is_called_so_among_several(nodewise_here: C
     done = nodewise_here("compare", "true", "./nope")
     assert done.returncode == 2 and "error: no such program: ./nope" in done.stderr
     assert "input.dat is no command: each command is one text" in nodewise_here("compare", "true", "input.dat").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("tune", "--axes", "threads", "--axes=near", "--", "true"),
+            "--axes is given twice, and can be only once; its values have commas",
+        ),
+        (("run", "-r", "2", "--runs", "3", "-r4", "--", "true"), "--runs is given 3 times, and can be only once."),
+        (("place", "compact", "--to", "omp", "--to", "slurm"), "--to is given twice"),
+    ],
+)
+def test_a_value_that_another_one_would_replace_is_no_value(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    ended = started(*words, cwd=tmp_path)
+    assert ended.returncode == 2 and said in ended.stderr and not [*tmp_path.iterdir()]
+    # nothing is lost of flags, of what may be given again, and behind the program's name
+    again = ("run", "-r", "1", "--out", "x", "--accept-disturbed", "--accept-disturbed", "--env", "A=1", "--env", "B=2")
+    assert started(*again, "--", "true", "-r", "2", "-r", "3", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("machine", "synthetic:core:4"), "named by its option: nodewise machine --machine synthetic:core:4"),
+        (("machine", "--table", "a b.xml"), "named by its option: nodewise machine --table --machine 'a b.xml'"),
+        (("snapshot", "nodes/n1.json"), "said by -o: nodewise snapshot -o nodes/n1.json"),
+        (("doctor", "synthetic:core:4"), "nodewise doctor [OPTIONS] (--help says more)"),
+    ],
+)
+def test_a_word_that_an_option_takes_leads_to_the_option(words: tuple[str, ...], hint: str) -> None:
+    ended = started(*words)
+    assert ended.returncode == 2 and "unexpected extra argument" in ended.stderr and hint in ended.stderr

@@ -85,12 +85,32 @@ class _WholeFrom(_Bounded, click.IntRange):
     """A whole number from one on."""
 
 
+def may_be_repeated(option: click.Option) -> bool:
+    """Whether nothing is lost where it is given again."""
+    return option.multiple or option.count or option.is_flag
+
+
+def _given_again(option: click.Option, count: int) -> str:
+    again = "twice" if count == 2 else f"{count} times"
+    said = "; its values have commas between them" if "," in (option.metavar or "") or option.metavar == "LIST" else ""
+    return f"{option.opts[-1]} is given {again}, and can be only once{said}."
+
+
 class Command(click.Command):
     """A command whose help shows its examples, and its options in groups."""
 
     def __init__(self, *args: Any, examples: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = [Example(line, does) for line, does in (examples or {}).items()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, which would take the last of an option's values and lose the others. Raises UsageError for those."""
+        if not ctx.resilient_parsing:
+            order = self.make_parser(ctx).parse_args(args=list(args))[2]
+            for option in dict.fromkeys(order):
+                if isinstance(option, click.Option) and order.count(option) > 1 and not may_be_repeated(option):
+                    raise click.UsageError(_given_again(option, order.count(option)), ctx)
+        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The text, and the examples below it."""

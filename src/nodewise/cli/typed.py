@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shlex
 import stat
 import struct
 import termios
@@ -146,3 +147,17 @@ def value_hint(option: str, value: str) -> str:
     """What to do about an option that takes no value and has been given one."""
     alone = f"give {option} alone"
     return f"{alone}, or --accept-codes {value}" if option in ("-i", "--ignore-failure") else alone
+
+
+def argument_hint(problem: click.UsageError, words: Sequence[str]) -> str:
+    """What to do about a word that a command takes no argument for, where one of its options takes it; empty of any other."""
+    extra = problem.message.partition("unexpected extra argument (")[2].rstrip(")") if problem.ctx is not None else ""
+    if not extra or problem.ctx is None:
+        return ""
+    options = {o for p in problem.ctx.command.get_params(problem.ctx) for o in p.opts}
+    typed = f"{problem.ctx.command_path}{' '.join(['', *words[1 : words.index(extra)]])}" if extra in words else ""
+    if typed and "--machine" in options and (extra.startswith("synthetic:") or extra.endswith((".xml", ".json"))):
+        return f"a machine is named by its option: {typed} --machine {shlex.quote(extra)}"
+    if typed and "-o" in options and ("/" in extra or "." in extra):
+        return f"where it is written is said by -o: {typed} -o {shlex.quote(extra)}"
+    return ""

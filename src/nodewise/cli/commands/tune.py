@@ -53,7 +53,18 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     return read_form(text)
 
 
+#: What `--axes` takes without other packages, as `tools/manual.py` writes it: the axes themselves take long to load.
+AXES_HELP = Path(__file__).parents[1] / "axes.txt"
+
+
 def _what_may_be_changed() -> str:
+    from nodewise.base.installed import entry_points_of
+
+    return axes_help() if entry_points_of("nodewise.axes") else AXES_HELP.read_text().strip()
+
+
+def axes_help() -> str:
+    """What `--axes` takes, with what installed packages bring."""
     from nodewise.tuning.known_axes import axes_in_words, tried_by_default
 
     return (
