@@ -31,3 +31,8 @@ def test_of_a_setting_that_was_not_confirmed_nothing_is_said(tmp_path: Path) -> 
 def test_an_axis_whose_interval_ends_at_what_counts_as_none_is_idle() -> None:
     found = Ablations({"a": Ratio(1.0, 0.99, 1.02, 10), "b": Ratio(1.0, 0.99, 1.021, 10)}, 1.02 - 1)
     assert [*found.idle] == ["a"] and found.unseparated == ("b",)
+
+
+@pytest.mark.parametrize(("axes", "more"), [(1, 0), (2, 1), (3, 1)])
+def test_of_several_axes_one_block_more_comes_first(axes: int, more: int) -> None:
+    assert first_blocks(axes) == ablation_blocks(axes) + more

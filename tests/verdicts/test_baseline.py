@@ -193,3 +193,9 @@ def test_of_commands_that_have_no_partner_those_that_ran_are_named(tmp_path: Pat
     then = compared(tmp_path / "then", runs, 12, machine=HERE.to_json())
     found = against_baseline(_made(tmp_path / "now", names="xy"), then)
     assert found.asked == ("commands: a then, x, y now",)
+
+
+def test_by_default_the_intervals_of_all_pairs_hold_together(tmp_path: Path) -> None:
+    then, now = _made(tmp_path / "then"), _made(tmp_path / "now", 0.8)
+    assert against_baseline(now, then).pairs == against_baseline(now, then, looks=OpenLooks(ALPHA, 2)).pairs
+    assert against_baseline(now, then).pairs != against_baseline(now, then, looks=OpenLooks(ALPHA, 1)).pairs

@@ -13,6 +13,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.report.exports.comparison import compared_of
 from nodewise.verdicts.compare import compare_verdict, comparisons, describe, format_span, looks_of
 from nodewise.verdicts.pair import values_of
+from nodewise.verdicts.shape import Shape, shape_notes
 from tests.verdicts.cases import BUSY, Runs, compared, hold, usage
 
 ENERGY = {"energy_j": 12.0, "energy_dram_j": 1.0}
@@ -277,3 +278,9 @@ def test_what_was_not_counted_is_no_amount_of_work(
 def test_what_ran_alone_and_costs_something_has_its_currency(tmp_path: Path) -> None:
     verdict = compare_verdict(compared(tmp_path / "x", {"a": Runs(1.0)}, kind="run"), "decided")
     assert describe(replace(verdict, metric="cost", currency="EUR")).endswith(" EUR")
+
+
+@pytest.mark.parametrize(("drift", "said"), [(0.012, True), (-0.012, True), (0.009, False), (None, False)])
+def test_a_drift_of_one_percent_is_worth_a_word(tmp_path: Path, drift: float | None, said: bool) -> None:
+    notes = shape_notes(compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(1.0)}, 6), Shape(drift=drift), 1)
+    assert any("grew" in note or "fell" in note for note in notes) is said

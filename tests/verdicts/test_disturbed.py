@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What disturbed runs, asked for the contenders of one comparison at a time."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nodewise.runner.sample import Sample
 from nodewise.verdicts.disturbed import PhaseMet, met_of, phase_met, quota_of
+from tests.surfaces import machine
 from tests.verdicts.cases import BUSY, Runs, compared
 
 
@@ -85,3 +87,9 @@ def test_what_is_read_back_of_a_run_is_what_it_met(tmp_path: Path, seen: dict[st
     met = [met_of(one.block, one.setting, one.sample) for one in runs]
     assert [one for _, one in phase_met(made, "compare")._runs["a"]] == met
     assert (met[0].rest_s, met[0].rest_busy_s, met[0].served_s) == (0.5, 0.4, 0.6)
+
+
+def test_a_quota_of_the_experiment_is_a_condition_of_its_runs(tmp_path: Path) -> None:
+    limited = replace(machine(2, 1), limits=replace(machine(2, 1).limits, cpu_quota=1.5))
+    made = compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(1.0)}, blocks=8, machine=limited.to_json())
+    assert phase_met(made, "compare").of("a", "b").conditions == ("a quota of 1.5 processors",)

@@ -14,9 +14,10 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, compare_verdict
-from nodewise.verdicts.isolated import own_wall
+from nodewise.verdicts.isolated import isolation_limits, own_wall
 from nodewise.verdicts.stored import Stored, stored
 from tests.questions import compare_question
+from tests.verdicts.cases import Runs, compared
 
 _PLAIN, _INSIDE = "a (process)", "a (runc)"
 
@@ -122,3 +123,7 @@ def test_only_good_runs_say_whether_a_program_reports_its_time(tmp_path: Path) -
     assert own_wall(reports, _INSIDE, medians) is None
     failed = _experiment(tmp_path / "c", inside={"seconds": 0.2, "source": "program", "error": "exit code 1"})
     assert own_wall(failed, _INSIDE, medians) == 0.2
+
+
+def test_where_nothing_is_isolated_nothing_is_said_of_it(tmp_path: Path) -> None:
+    assert isolation_limits(compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(1.0)}, 3), {}) == []

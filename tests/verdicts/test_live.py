@@ -103,3 +103,10 @@ def test_of_budgets_that_were_given_again_the_last_one_holds(tmp_path: Path) -> 
     ]
     live = live_of(_confirmed(tmp_path / "x", **BEGUN, extended=again), 1000.0)
     assert (live.budget_seconds, live.budget_runs) == (50.0, 20)
+
+
+def test_before_the_first_run_it_was_written_when_its_question_was(tmp_path: Path) -> None:
+    tuned(tmp_path / "x", SEARCH[:1], budget=BUDGET)
+    (tmp_path / "x" / "samples.jsonl").unlink()
+    os.utime(tmp_path / "x" / "question.json", (5000, 5000))
+    assert read_live(tmp_path / "x").written_at == 5000

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rows of ranks: medians over the good runs, the place that most runs had, and how unevenly the work was dealt."""
 
+from pathlib import Path
+
 from nodewise.records.columns import WARM_UP, Record
 from nodewise.runner.ranks import RankPart
 from nodewise.runner.sample import Sample
-from nodewise.verdicts.ranks import RankRow, rank_table
+from nodewise.runner.setting import Setting
+from nodewise.verdicts.ranks import RankRow, rank_table, ranks_of
+from tests.verdicts.cases import Runs, tuned
 
 
 def _part(rank: int, seconds: float, host: str = "n0", threads: int = 2, allowed: tuple[int, ...] = (0, 1)) -> RankPart:
@@ -45,3 +49,13 @@ def test_one_rank_is_not_uneven_and_without_a_good_run_there_is_no_table() -> No
     alone = rank_table(RUNS, "other")
     assert alone is not None and (alone.runs, alone.imbalance, len(alone.rows)) == (1, None, 1)
     assert rank_table(RUNS[-2:-1], "s") is None and rank_table(RUNS[:1], "s") is None and rank_table(RUNS, "no") is None
+
+
+def test_the_ranks_of_a_setting_are_those_that_its_launcher_started(tmp_path: Path) -> None:
+    ranks = (_part(0, 1.0, threads=2), _part(1, 2.0, threads=2))
+    started = Setting(("mpirun", "app"), {"threads": 3}, name="ranks", ranks=2, program_at=1)
+    plain = Setting(("app",), name="plain")
+    made = tuned(tmp_path / "x", [(started, Runs(1.0, fields={"ranks": ranks}), [1, 2]), (plain, Runs(1.0), [1, 2])])
+    table = ranks_of(made, started.key)
+    assert table is not None and table.runs == 2 and [row.threads for row in table.rows] == [3, 3]
+    assert ranks_of(made, plain.key) is None and ranks_of(made, "no such setting") is None

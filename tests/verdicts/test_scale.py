@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -315,3 +316,22 @@ def test_all_counts_are_drawn_where_they_are_few() -> None:
     assert job.counts(161) == [*range(40, 201)]
     few = job.counts(160)
     assert few != [*range(40, 201)] and {40, 50, 200} <= {*few} and len(few) <= 162
+
+
+def test_the_headline_names_the_number_that_is_the_fastest(tmp_path: Path) -> None:
+    times = {1: 10.0, 2: 6.0, 4: 4.0, 8: 5.0, 16: 7.0}
+    assert "with 4 threads" in judge_scale(scaled(tmp_path / "x", times.__getitem__), "runs").headline
+
+
+def test_medians_that_would_turn_a_small_gain_into_a_loss_are_explained(tmp_path: Path) -> None:
+    first, second, *_ = judge_scale(scaled(tmp_path / "x"), "runs").points
+    assert first.seconds is not None
+
+    def said(speedup: float, plain: float) -> list[str]:
+        return scale._unlike_medians(
+            [first, replace(second, speedup=speedup, seconds=first.seconds / plain)], 0, "threads", False
+        )
+
+    assert said(1.04, 0.97) and said(0.97, 1.04)
+    # both are gains, or so small that they count as none
+    assert not said(1.04, 1.02) and not said(1.002, 0.999)

@@ -262,3 +262,10 @@ def test_against_several_peers_too_few_blocks_say_how_many_intervals_there_are()
     # at the end a difference that is surely as small as counts as none is no difference
     equal = {"mine": 0.1, "peer0": 0.1, "peer1": 0.1, "peer2": 0.1}
     assert _pair(_rows(_series(equal, 60, 0.0005), 60)["mine"]).verdict == "no difference"
+
+
+def test_the_interval_of_a_kept_limit_is_that_of_its_rate() -> None:
+    limit = MachineLimit(Limit("bandwidth", "read", per="bytes"), Contender("bandwidth read", "limit", ()), memory=True)
+    kept = KeptLimit("bandwidth read", "bytes", 2, "state", 1e9, 0.8e9, 1.25e9, 12, "2026-01-02 03:04 UTC")
+    one = Series(limit.contender, limit, {"bytes": 5e7}, kept)
+    assert one.seconds == pytest.approx(0.05) and one.interval() == (pytest.approx(0.04), pytest.approx(0.0625))
