@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nodewise.statistics import scaling
-from nodewise.statistics.scaling import BENT, FARTHEST, LAWS, Expected, Fits, Numbers, bent_laws, left_out_error
+from nodewise.statistics.scaling import BENT, FARTHEST, LAWS, Expected, Fits, Law, Numbers, bent_laws, left_out_error
 
 COUNTS = np.array([1.0, 2, 4, 8, 16])
 
@@ -202,3 +202,16 @@ def test_rounds_are_not_read_out_of_less_than_a_percent(fixed: float, pieces: bo
     # what all others miss of it
     others = min(error for law, error in zip(found.laws, found.errors, strict=True) if law.name != "rounds")
     assert others == pytest.approx(0.01, abs=0.0025) and ("rounds" in [law.name for law in found.laws]) == pieces
+
+
+@pytest.mark.parametrize("law", [*LAWS, *bent_laws(np.array([1.0, 2, 4, 8, 16]))[:4]], ids=lambda law: law.formula)
+def test_all_fits_without_one_are_those_of_the_others_by_themselves(law: Law) -> None:
+    counts = np.array([1.0, 2, 4, 8, 16])
+    times = np.exp(np.random.default_rng(3).normal(0, 0.1, (3, 5))) * (0.5 + 9.5 / counts)
+    found = law.fit_without_each(counts, times)
+    assert found.shape[:2] == (5, 3)
+    for left_out in range(5):
+        rest = np.arange(5) != left_out
+        assert law.times(found[left_out], counts[rest]) == pytest.approx(
+            law.times(law.fit(counts[rest], times[:, rest]), counts[rest]), rel=1e-6
+        )
