@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 
 from nodewise.base.registry import Registry
 from nodewise.machine.model import Machine
@@ -30,7 +29,6 @@ def _wrong(axis: KnownAxis, registered: Mapping[str, KnownAxis]) -> str | None:
 AXES = Registry(KnownAxis, "axis", "nodewise.tuning.axes", "AXIS", "nodewise.axes", "docs/adding-an-axis.md", _wrong)
 
 
-@cache
 def known_axes() -> Mapping[str, KnownAxis]:
     """The axes that have a file, in their order. Raises InputError for one that an installed package brings and that cannot be had."""
     return {axis.name: axis for axis in sorted(AXES.all().values(), key=lambda axis: (axis.order, axis.name))}
