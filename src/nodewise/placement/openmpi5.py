@@ -82,7 +82,10 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     if plan.rank == "span" and job.nodes > 1:
         there = len(objects(machine, plan.by))
         if job.per_node % there:
-            raise InputError("mpirun: ranks that are numbered by span must fill the objects of every node evenly here")
+            raise InputError(
+                "mpirun: ranks that are numbered by span must fill the objects of every node evenly here",
+                "leave SPAN out, or start so many ranks that each object gets as many",
+            )
         order = f"plane={there}" if there > 1 else "cyclic"
     return job.floating("openmpi5", zones[: job.per_node], order), notes
 

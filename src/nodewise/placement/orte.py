@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.units import format_count
 from nodewise.machine.model import Machine
 from nodewise.placement.objects import NAMES, objects
 
@@ -86,8 +87,8 @@ def _seats(node: _Node, plan: Plan, mapped: Sequence[frozenset[int]], ranks: int
             raise _missing(plan.by)
         if ranks > plan.each * len(mapped):
             raise InputError(
-                f"mpirun refuses: {plan.each} ranks on each {NAMES.get(plan.by, plan.by) or 'node'} are "
-                f"{plan.each * len(mapped)} a node, not {ranks}",
+                f"mpirun refuses: {format_count(plan.each, 'rank')} on each {NAMES.get(plan.by, plan.by) or 'node'} "
+                f"{'makes' if plan.each == 1 else 'make'} {plan.each * len(mapped)} a node, not {ranks}",
                 "ask for fewer ranks, or more nodes",
             )
         return [rank // plan.each for rank in range(ranks)]

@@ -13,6 +13,7 @@ from dataclasses import field
 
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
+from nodewise.base.units import format_count
 from nodewise.machine.model import Machine
 from nodewise.placement.objects import objects
 
@@ -148,7 +149,8 @@ def _visits(plan: Plan, mapped: Sequence[int], room: _Room, ranks: int) -> Itera
                 done += 1
         if done < ranks:
             raise InputError(
-                f"mpirun: {plan.each} ranks on each {called(plan.by)} are {done} a node, not {ranks}",
+                f"mpirun: {format_count(plan.each, 'rank')} on each {called(plan.by)} {'makes' if plan.each == 1 else 'make'} {done} a node, "
+                f"not {ranks}",
                 "ask for fewer ranks, or more nodes",
             )
         return

@@ -17,6 +17,7 @@ from functools import cached_property
 from nodewise.base.errors import InputError
 from nodewise.base.frozen import dataclass
 from nodewise.base.processors import format_processors
+from nodewise.base.units import format_count
 from nodewise.machine.model import Machine
 from nodewise.placement.cpu_bind import LAID_OUT
 from nodewise.placement.mapping import objects_or_larger
@@ -146,7 +147,7 @@ def _check_counts(node: _Node, step: Step) -> None:
 
 def _too_many(step: Step, each: int, room: int) -> InputError:
     return InputError(
-        f"srun refuses {step.on_node} tasks of {each} processors on a node of {room}",
+        f"srun refuses {format_count(step.on_node, 'task')} of {format_count(each, 'processor')} on a node of {room}",
         "ask for fewer, or add --overcommit",
     )
 
@@ -171,14 +172,14 @@ def _cores_of(node: _Node, step: Step) -> set[int]:
     if needed > node.processors:
         # cores are held against processors, with --overcommit, too
         raise InputError(
-            f"srun refuses {step.on_node} tasks of a core each on a node of {node.processors} processors",
+            f"srun refuses {format_count(step.on_node, 'task')} of a core each on a node of {format_count(node.processors, 'processor')}",
             "ask for fewer, or leave out --exact and --exclusive",
         )
     picked = list(_in_order(node, step.picked, needed // step.on_node))[:needed]
     if len(picked) < needed and not step.overcommit:
         each = -(-step.cpus // per_core)
         raise InputError(
-            f"srun waits for ever for {step.on_node} tasks of {each} core{'s' if each > 1 else ''} on a node of {count} cores",
+            f"srun waits for ever for {format_count(step.on_node, 'task')} of {format_count(each, 'core')} on a node of {format_count(count, 'core')}",
             "ask for fewer, or add --overcommit",
         )
     return set(picked)
