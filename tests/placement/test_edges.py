@@ -142,8 +142,9 @@ def test_indexes_of_hwloc_go_round_their_objects():
 def test_an_order_over_nodes_that_is_none_is_refused():
     from nodewise.placement.seating import Seating
 
-    with pytest.raises(InputError, match="cannot be numbered by 'plane=' over nodes"):
+    with pytest.raises(InputError, match="cannot be numbered by 'plane=' over nodes") as caught:
         Seating("plane=", 4, 2, 2)
+    assert caught.value.hint == "write block, even, cyclic or plane=N"
     with pytest.raises(InputError, match="5 ranks on 2 nodes, 2 at most on each"):
         Seating("block", 5, 2, 2)
     assert Seating("block", 4, 2, 2).counts() == [2, 2]
@@ -316,3 +317,14 @@ def test_a_domain_of_likwids_behind_another_one_is_an_expression_of_its_own() ->
     spread = placed(shape, 2, likwid="S1:scatter:2").placement.places
     assert placed(shape, 3, likwid="N:0@S1:scatter:2").placement.places == ((0,), *spread)
     assert placed(shape, 3, likwid="S1:scatter:2@N:0").placement.places == (*spread, (0,))
+
+
+def test_blanks_before_a_location_of_hwlocs_are_passed_over() -> None:
+    shape = "pack:2 numa:1 core:4 pu:2"
+    assert placed(shape, 2, hwloc="  core:1").placement.places == placed(shape, 2, hwloc="core:1").placement.places
+    both = placed(shape, 2, hwloc="core:1   core:2").placement.mask
+    assert both == (2, 3, 4, 5)
+
+
+def test_a_quote_without_end_names_whose_text_it_is() -> None:
+    assert refused("core:4 pu:1", 1, numactl="-C '0,1").what.startswith("numactl: ")
