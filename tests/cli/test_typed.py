@@ -244,3 +244,28 @@ def test_a_value_that_another_one_would_replace_is_no_value(words: tuple[str, ..
 def test_a_word_that_an_option_takes_leads_to_the_option(words: tuple[str, ...], hint: str) -> None:
     ended = started(*words)
     assert ended.returncode == 2 and "unexpected extra argument" in ended.stderr and hint in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (("compare", "true", ""), "error: command 2 is empty", "may be unset"),
+        (("compare", "--json", "-", "true"), "error: - is no command", "--export-json"),
+        (("compare", "true", "false", "--export-json"), "'--export-json' requires an argument", "--export-json FILE"),
+        (("tune", "--axes"), "'--axes' requires an argument", "write it such as --axes A,B"),
+        (("tune", "--threads", "8", "--", "true"), "no such option: --threads\n", "the number of threads is an axis"),
+        (("scale", "--nthreads", "8", "--", "true"), "no such option: --nthreads\n", "--counts 1,2,4"),
+        (("confirm", "--threads", "2", "x"), "no such option: --threads\n", "OMP_NUM_THREADS=2 ./app"),
+        (("run", "--thread", "2", "--", "true"), "No such option '--thread'", "OMP_NUM_THREADS=2 ./app"),
+        (("compare", "--quiet", "true", "false"), "no such option: --quiet\n", "standard error"),
+        (("profile", "--budget", "3s", "--", "true"), "no such option: --budget\n", "one whole run"),
+        (("place", "scatter", "--dialect", "omp"), "no such option: --dialect\n", "--to DIALECT"),
+        (("check", "nosuch/"), "cannot read nosuch", "nodewise snapshot -o"),
+        (("where",), "name either a command", "where -- ./app"),
+        (("profile",), "name either a command", "profile -- ./app"),
+    ],
+)
+def test_what_users_of_other_programs_type_leads_on(words: tuple[str, ...], said: str, hint: str) -> None:
+    ended = started(*words)
+    message, _, rest = ended.stderr.partition("\nhint: ")
+    assert ended.returncode == 2 and said in message and hint in rest, ended.stderr

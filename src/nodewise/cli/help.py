@@ -106,7 +106,12 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, which would take the last of an option's values and lose the others. Raises UsageError for those."""
         if not ctx.resilient_parsing:
-            order = self.make_parser(ctx).parse_args(args=list(args))[2]
+            try:
+                order = self.make_parser(ctx).parse_args(args=list(args))[2]
+            except click.UsageError as problem:
+                # of an option without its value click does not say of which command
+                problem.ctx = problem.ctx or ctx
+                raise
             for option in dict.fromkeys(order):
                 if isinstance(option, click.Option) and order.count(option) > 1 and not may_be_repeated(option):
                     raise click.UsageError(_given_again(option, order.count(option)), ctx)

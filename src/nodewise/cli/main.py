@@ -33,7 +33,7 @@ from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
 from nodewise.cli.streams import open_standard_streams
-from nodewise.cli.typed import argument_hint, check_times, option_hint, stands_elsewhere, value_hint
+from nodewise.cli.typed import argument_hint, check_times, missing_hint, option_hint, stands_elsewhere, value_hint
 
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
@@ -283,7 +283,7 @@ def _run(words: list[str]) -> int:
             return ExitCode.BAD_INPUT
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem, words)}"
-        elif isinstance(problem, click.UsageError) and (told := argument_hint(problem, words)):
+        elif isinstance(problem, click.UsageError) and (told := argument_hint(problem, words) or missing_hint(problem)):
             hint = told
         elif isinstance(problem, click.BadOptionUsage) and "does not take a value" in problem.message:
             given = next((w for w in words if w.startswith(f"{problem.option_name}=")), "")

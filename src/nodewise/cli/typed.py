@@ -101,9 +101,35 @@ _OF_HYPERFINE = {
 }
 
 
+_THREADS = ("--threads", "--num-threads", "--nthreads")
+_AFTER_ITS_NAME = "the options of a program come after its name"
+_GIVEN = "the number of threads is given to the program: OMP_NUM_THREADS=2 ./app"
+_OF_THREADS = {
+    "tune": f"{_AFTER_ITS_NAME}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app",
+    "scale": "the numbers of threads are --counts 1,2,4",
+    **dict.fromkeys(("run", "compare", "confirm"), _GIVEN),
+}
+#: By the command, none for any, and an option that other programs have, what has its place.
+_ELSEWHERE = {
+    ("", "--quiet"): "progress goes to standard error: 2>/dev/null leaves the answer",
+    (
+        "profile",
+        "--budget",
+    ): "a profile is of one whole run: give the program less to do, or end it early by --max-size",
+    (
+        "place",
+        "--dialect",
+    ): "--to DIALECT writes one, and each is read by an option of its own, such as --places or --slurm",
+}
+
+
 def stands_elsewhere(problem: click.NoSuchOption) -> str:
     """What has the place of an option that other programs have, or that is a key of a suite's file; empty of any other."""
     command, option = problem.ctx.info_name if problem.ctx is not None else None, problem.option_name
+    if told := _ELSEWHERE.get(("", option)) or _ELSEWHERE.get((command or "", option)):
+        return told
+    if option in _THREADS and command in _OF_THREADS:
+        return _OF_THREADS[command]
     if command == "compare":
         told = next((told for options, told in _OF_HYPERFINE.items() if option in options), "")
         return told and f"leave it out: {told}"
@@ -127,20 +153,15 @@ def option_hint(problem: click.NoSuchOption, words: Sequence[str] = ()) -> str:
         return (
             f"each dialect is read by an option of its own: {', '.join(text.option for text in all_texts().values())}"
         )
-    near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
+    near = difflib.get_close_matches(problem.option_name, _THREADS, 1, 0.8)
     command = problem.ctx.info_name if problem.ctx is not None else None
-    plain = "the options of a program come after its name"
     if problem.option_name == "-=" and (word := next((w for w in words if w[:1] == "-" and w[2:3] == "="), "")):
         return value_hint(word[:2], word[3:])
-    if near and command == "tune":
-        return f"{plain}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app"
-    if near and command == "scale":
-        return "the numbers of threads are --counts 1,2,4"
+    if near and command in _OF_THREADS:
+        return _OF_THREADS[command]
     if command == "vec" and (flag := next((w for w in words if w.startswith(("-f", "-O", "-m", "-I", "-D"))), "")):
         return f"a compiler's options stand behind --: nodewise vec FILE -- {flag}"
-    if near and command in ("run", "compare", "confirm"):
-        return f"{plain}; the number of threads is given to it: OMP_NUM_THREADS=2 ./app"
-    return plain
+    return _AFTER_ITS_NAME
 
 
 def value_hint(option: str, value: str) -> str:
@@ -161,3 +182,16 @@ def argument_hint(problem: click.UsageError, words: Sequence[str]) -> str:
     if typed and "-o" in options and ("/" in extra or "." in extra):
         return f"where it is written is said by -o: {typed} -o {shlex.quote(extra)}"
     return ""
+
+
+def missing_hint(problem: click.UsageError) -> str:
+    """What an option takes that was given without it; empty of any other problem."""
+    if (
+        not isinstance(problem, click.BadOptionUsage)
+        or "requires an argument" not in problem.message
+        or problem.ctx is None
+    ):
+        return ""
+    options = (p for p in problem.ctx.command.get_params(problem.ctx) if problem.option_name in p.opts)
+    option = next((p for p in options if isinstance(p, click.Option)), None)
+    return f"write it such as {problem.option_name} {option.make_metavar(problem.ctx)}" if option is not None else ""

@@ -27,6 +27,8 @@ _OURS = b'{"nodewise_snapshot"'
 #: A text in quotation marks, the mark of one that does not end, or a bracket; each by itself, as `re` then skips what begins none four times as fast.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|"|{|}|\[|\]')
 
+_NAMED = "name what `nodewise snapshot -o` wrote, or a folder of such files"
+
 #: Where it stands, and the snapshot or why it is none.
 Found = tuple[str, dict[str, Any] | str]
 
@@ -64,7 +66,7 @@ def _files_of(folder: Path) -> list[Path]:
             # a folder of results has other files, too
             names = [e.name for e in entries if e.name.endswith((".json", ".jsonl")) and not e.name.startswith(".")]
     except OSError as problem:
-        raise InputError(f"cannot read {folder}: {problem.strerror}") from problem
+        raise InputError(f"cannot read {folder}: {problem.strerror}", _NAMED) from problem
     return [folder / name for name in sorted(names)]
 
 
@@ -83,7 +85,7 @@ def _file(path: Path, alone: bool) -> Iterator[Found]:
         file = _opened(path, alone)
     except OSError as problem:
         if alone:
-            raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+            raise InputError(f"cannot read {path}: {problem.strerror}", _NAMED) from problem
         yield str(path), f"it cannot be read: {problem.strerror}"
         return
     except ValueError as problem:

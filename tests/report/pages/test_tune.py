@@ -217,7 +217,7 @@ def test_a_page_of_what_is_not_decided_shows_how_the_next_one_looked_and_what_wo
     shown = tune_page(stored(experiment, undecided))
     name = label(experiment.settings[verdict.candidate].values)
     # as the terminal says it
-    assert f"next: {name}, which looked " in shown and "as fast in these runs, and is not shown to be" in shown
+    assert f"next: {name}, which looked " in shown and "as fast in these runs, and is not confirmed" in shown
     assert verdict.comparison is not None
     pair = dataclasses.replace(verdict.comparison, ratio=0.7)
     worse = tune_page(stored(experiment, dataclasses.replace(undecided, comparison=pair)))

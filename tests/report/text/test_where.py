@@ -39,3 +39,10 @@ def test_few_samples_are_no_reason_to_say_that_nothing_was_asked_for(
 def test_of_up_to_four_processors_each_has_its_share(processors: int, said: str) -> None:
     ran = Counter({p: 14 - p for p in range(processors)})
     assert _ran(SeenThread(7, 7, "app", 0.0, 0.5, tuple(range(12)), ran=ran)).startswith(said)
+
+
+@pytest.mark.parametrize(("samples", "said"), [(1, True), (9, True), (10, False)])
+def test_of_few_samples_the_times_are_not_whole(samples: int, said: bool) -> None:
+    process = SeenProcess(7, "app", threads={7: SeenThread(7, 7, "app", 0.0, 0.5, (0, 1), ran=Counter({0: 1}))})
+    text = where_table(Observation(seconds=0.5, samples=samples, processes={7: process}), Agreement({}, []))
+    assert ("Times are those up to the last sample" in text) is said

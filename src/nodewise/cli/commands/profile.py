@@ -162,7 +162,9 @@ def command(
     from nodewise.verdicts.encoding import encode
 
     if (stored is None) == (not words):
-        raise InputError("name either a command after -- or a stored profile with --read")
+        raise InputError(
+            "name either a command after -- or a stored profile with --read", "nodewise profile -- ./app, or --read DIR"
+        )
     words = through_env(words)
     if script is not None:
         ignored = ("off_cpu", "top", "collapsed", "speedscope", "against", "as_json", "stored")

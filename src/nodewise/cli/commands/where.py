@@ -104,7 +104,9 @@ def command(
     from nodewise.verdicts.where import where_output
 
     if (pid is None) == (not words):
-        raise InputError("name either a command after -- or a process with --pid")
+        raise InputError(
+            "name either a command after -- or a process with --pid", "nodewise where -- ./app, or --pid 4711"
+        )
     if svg is not None:
         check_target(svg, "--svg")
     if pid is None:

@@ -25,11 +25,11 @@ def looked(verdict: TuneVerdict) -> str:
         return "is slower"
     if verdict.verdict is Word.UNDECIDED and found is not None and base is not None:
         plain = found / base if verdict.maximise else base / found
-        gain = pair.ratio if (pair := verdict.comparison) is not None and pair.pairs else plain
+        gain = pair.ratio if (pair := verdict.comparison) is not None and pair.blocks else plain
         if gain < 1:
             return "looked no better in these runs"
         if gain > _MUCH:
-            return f"looked {format_factor(gain)} as fast in these runs, and is not shown to be"
+            return f"looked {format_factor(gain)} as fast in these runs, and is not confirmed"
     return "may be no better"
 
 

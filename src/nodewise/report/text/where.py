@@ -17,6 +17,8 @@ _HEADINGS = ("thread", "tid", "name", "may use", "ran on", "time", "moves", "")
 _MANY = 40
 #: Of fewer samples the threads that were asked for may have been missed.
 _FEW = 3
+#: Of fewer samples a large part of a thread's time may be missing.
+_SHORT = 10
 
 
 def where_table(seen: Observation, agreed: Agreement) -> str:
@@ -30,6 +32,8 @@ def where_table(seen: Observation, agreed: Agreement) -> str:
         lines.append(f"{idle} process{'es' * (idle != 1)} of the tree did nothing that a sample saw.")
     lines += [f"finding: {text}" for text in agreed.findings]
     lines.append(_verdict(seen, agreed))
+    if seen.working and seen.samples < _SHORT:
+        lines.append("Times are those up to the last sample: threads that end between two have more.")
     return "\n".join(lines)
 
 
