@@ -36,3 +36,14 @@ def test_an_axis_whose_interval_ends_at_what_counts_as_none_is_idle() -> None:
 @pytest.mark.parametrize(("axes", "more"), [(1, 0), (2, 1), (3, 1)])
 def test_of_several_axes_one_block_more_comes_first(axes: int, more: int) -> None:
     assert first_blocks(axes) == ablation_blocks(axes) + more
+
+
+def test_what_surely_brings_little_is_not_idle_and_what_begins_at_nothing_is() -> None:
+    found = Ablations({"a": Ratio(1.005, 1.002, 1.008, 10), "b": Ratio(1.005, 1.0, 1.01, 10)}, 0.02)
+    assert [*found.carrying] == ["a"] and [*found.idle] == ["b"] and found.unseparated == ()
+
+
+def test_so_many_more_blocks_as_the_least_sure_axis_needs() -> None:
+    found = Ablations({"a": Ratio(1.1, 0.99, 1.2, 20), "b": Ratio(1.02, 0.9, 1.15, 20)}, 0.01)
+    few, many = (found.more_blocks([axis]) for axis in "ab")
+    assert few < many == found.more_blocks("ab") == found.more_blocks("ba")

@@ -12,8 +12,10 @@ from nodewise.records.experiment import read_experiment
 from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import compare_verdict, looks_of
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.judge import judge_comparison
+from nodewise.verdicts.judge import judge_comparison, judge_confirm
+from nodewise.verdicts.question import stopped_by
 from tests.verdicts.cases import Runs, compared
+from tests.verdicts.test_confirm import PROMISE
 
 
 def test_what_holds_no_good_run_cannot_be_judged(tmp_path: Path) -> None:
@@ -39,3 +41,8 @@ def test_a_baseline_that_nobody_can_read_is_none(tmp_path: Path) -> None:
     compared(tmp_path / "x", {"a": Runs(1.0)}, 6)
     (tmp_path / "x/verdict.json").write_text(json.dumps({"baseline": {"pairs": 3}}))
     assert judge_comparison(read_experiment(tmp_path / "x")).baseline is None
+
+
+def test_a_repetition_says_why_it_stopped(tmp_path: Path) -> None:
+    made = compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(0.8)}, 20, kind="confirm", promise=PROMISE)
+    assert judge_confirm(made).comparison.stopped == stopped_by(made) != ""

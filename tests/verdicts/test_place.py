@@ -6,7 +6,9 @@ from dataclasses import replace
 import nodewise
 from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import read_memory
+from nodewise.placement.placement import Placement
 from nodewise.verdicts.place import PlaceOutput, is_bound
+from tests.surfaces import machine
 
 MACHINE = load_machine("synthetic:numa:2 core:2 pu:1")
 
@@ -49,3 +51,10 @@ def test_teams_within_teams_that_nothing_binds_have_their_numbers() -> None:
     free = _place("os", threads=(2, 2)).launch()
     assert free is not None
     assert free.env == {"OMP_NUM_THREADS": "2,2", "OMP_MAX_ACTIVE_LEVELS": "2"} and free.words == ()
+
+
+def test_one_thread_that_is_held_to_less_is_bound() -> None:
+    two = machine(2, 1)
+    places = Placement("list", (tuple(two.allowed), tuple(two.allowed)[:1]), (2,))
+    assert is_bound(two, places)
+    assert not is_bound(two, Placement("list", (tuple(two.allowed),) * 2, (2,)))

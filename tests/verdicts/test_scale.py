@@ -335,3 +335,8 @@ def test_medians_that_would_turn_a_small_gain_into_a_loss_are_explained(tmp_path
     assert said(1.04, 0.97) and said(0.97, 1.04)
     # both are gains, or so small that they count as none
     assert not said(1.04, 1.02) and not said(1.002, 0.999)
+
+
+def test_how_far_to_measure_is_said_where_a_count_is_too_far() -> None:
+    problem = unreachable("threads", COUNTS, (1000,), False)
+    assert problem is not None and problem[1] == "measure up to 250 threads or more"

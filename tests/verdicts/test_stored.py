@@ -11,6 +11,7 @@ from nodewise.base.errors import InputError
 from nodewise.verdicts.stored import read_stored
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tests.surfaces import machine
+from tests.verdicts.cases import Runs, compared
 
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
@@ -55,3 +56,11 @@ def test_a_study_has_no_samples_to_be_read(tmp_path: Path) -> None:
     study_page_of(study_result(), "", tmp_path)
     with pytest.raises(ValueError, match="the samples of a study are not read"):
         _ = read_stored(tmp_path).experiment
+
+
+def test_it_may_be_called_otherwise_than_its_folder(tmp_path: Path) -> None:
+    compared(tmp_path / "c", {"a": Runs(1.0), "b": Runs(0.5)}, 6)
+    study_page_of([study_result()], "how", tmp_path / "s")
+    for name in ("c", "s"):
+        called, own = read_stored(tmp_path / name, called=Path("other")), read_stored(tmp_path / name)
+        assert str(called.folder) == "other" and own.folder == tmp_path / name

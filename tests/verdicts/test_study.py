@@ -16,7 +16,7 @@ from nodewise.studies.contract import Curve, Limit
 from nodewise.studies.discovery import find_study
 from nodewise.studies.machine_limits import MachineLimit
 from nodewise.verdicts.pair import PairVerdict
-from nodewise.verdicts.series import Series, fewest_for
+from nodewise.verdicts.series import Series, compare_series, fewest_for
 from nodewise.verdicts.study import StudyRow, StudyVerdict, fewest_blocks, furthest_ahead, ratio_text, study_verdict
 from tests.report.stored import BLOCKS, ITEMS, judged, series, study_result
 from tests.verdicts.cases import hold
@@ -269,3 +269,19 @@ def test_the_interval_of_a_kept_limit_is_that_of_its_rate() -> None:
     kept = KeptLimit("bandwidth read", "bytes", 2, "state", 1e9, 0.8e9, 1.25e9, 12, "2026-01-02 03:04 UTC")
     one = Series(limit.contender, limit, {"bytes": 5e7}, kept)
     assert one.seconds == pytest.approx(0.05) and one.interval() == (pytest.approx(0.04), pytest.approx(0.0625))
+
+
+def test_two_that_are_equal_as_far_as_sixty_blocks_show_are_no_different() -> None:
+    pair = _pair(_rows(_series({"mine": 0.1, "peer": 0.1}, 60, 0.02), 60)["mine"])
+    assert pair.verdict == "no difference" and pair.low is not None and pair.low < 1 < (pair.high or 0)
+
+
+def test_six_blocks_are_enough_for_the_ratio_of_two_series_and_five_are_not() -> None:
+    for blocks, there in ((6, True), (5, False)):
+        one, other = _series({"mine": 0.05, "peer": 0.1}, blocks, 0.001)
+        assert compare_series(one.times, other.times).has_interval is there
+
+
+def test_over_so_many_ranks_it_was_measured() -> None:
+    made = _series({"mine": 0.05, "peer": 0.1}, 6, 0.001)
+    assert study_verdict(made, IS, {}, 1, 6, ranks=2).ranks == 2
