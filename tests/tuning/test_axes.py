@@ -11,11 +11,13 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Device, Machine
 from nodewise.machine.sources import load_machine
 from nodewise.runner.loaded import Loaded
-from nodewise.search.space import Point
+from nodewise.search.space import Axis, Point
 from nodewise.tuning.axes import isolation
 from nodewise.tuning.catalogue.choose import followers_for, knobs_for
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.known_axes import known_axes
+from nodewise.tuning.known import KnownAxis
+from nodewise.tuning.known_axes import AXES, default_axes, known_axes, tried_by_default
+from nodewise.tuning.option import Draft, Option
 from nodewise.tuning.options import Options
 from nodewise.tuning.outline import named_values
 from nodewise.tuning.ranks import read_ranked
@@ -237,3 +239,26 @@ def test_each_axis_sets_something(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert others
     started = options.setting(default).start({}, made.allowed)
     assert all(options.setting(default.having(**{name: v})).start({}, made.allowed) != started for v in others)
+
+
+def test_what_is_tried_unasked_is_what_the_machine_and_the_ranks_make_worth_it() -> None:
+    usual = ["threads", "placement", "hugepages"]
+    one, two = (load_machine(f"synthetic:pack:1 numa:{nodes} core:4 pu:1") for nodes in (1, 2))
+    assert default_axes(one, False) == usual
+    assert default_axes(two, False) == [*usual, "memory"]
+    assert default_axes(one, True) == ["ranks", *usual]
+    assert tried_by_default() == ["ranks", *usual, "memory"]
+
+
+def test_what_is_last_sees_what_the_others_have_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def show(draft: Draft, value: Any, point: Any) -> None:
+        draft.env["SEEN"] = f"{value} {' '.join(draft.command)}"
+
+    for last in (True, False):
+        axis = Axis("shown", ("a", "b"), ("a", "b"), "a")
+        AXES.all()
+        shown = KnownAxis("shown", lambda _, last=last, axis=axis: Option(axis, show, last=last))  # type: ignore[misc]
+        monkeypatch.setitem(AXES._registered, "shown", shown)
+        options = _options("./app {n}", "shown", parameters={"n": ("1", "2")})
+        seen = options.setting(Point({"shown": "b", "n": 2})).env["SEEN"]
+        assert seen == ("b ./app 2" if last else "b ./app {n}")

@@ -3,6 +3,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from nodewise.tuning.ranks import read_wrapper
 from nodewise.tuning.wanted import Wanted
 from tests.surfaces import machine
 
-HERE = machine(4, 2, live=True)
+HERE = replace(machine(4, 2, live=True), transparent_huge_pages="madvise")
 THREADED = Path("/bin/true")
 
 
@@ -173,10 +174,11 @@ def test_nothing_is_set_of_an_allocator_that_another_one_replaces(tmp_path: Path
     for allocator in ("jemalloc", "tcmalloc"):
         assert options.space.allowed(default.having(allocator=allocator))
         assert not options.space.allowed(tuned.having(allocator=allocator))
-    if "transparent" in options.space.axis("hugepages").values:
-        both = options.setting(default.having(allocator="jemalloc", hugepages="transparent"))
-        assert both.env.keys() == {"LD_PRELOAD", "MALLOC_CONF"}
-        assert not options.space.allowed(default.having(allocator="tcmalloc", hugepages="transparent"))
+    assert "transparent" in options.space.axis("hugepages").values
+    both = options.setting(default.having(allocator="jemalloc", hugepages="transparent"))
+    assert both.env.keys() == {"LD_PRELOAD", "MALLOC_CONF"}
+    assert options.space.allowed(default.having(allocator="jemalloc", hugepages="transparent"))
+    assert not options.space.allowed(default.having(allocator="tcmalloc", hugepages="transparent"))
 
 
 def test_a_preload_is_joined_to_what_the_user_has(tmp_path: Path) -> None:
