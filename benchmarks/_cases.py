@@ -23,8 +23,8 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point, Space
 from nodewise.tuning.options import Options
-from nodewise.tuning.wanted import Wanted
 from nodewise.tuning.selection import Offer
+from nodewise.tuning.wanted import Wanted
 
 #: What a run can do besides ending after some seconds.
 FAILS, HANGS = "fails", "hangs"

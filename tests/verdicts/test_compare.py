@@ -13,7 +13,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.report.exports.comparison import compared_of
 from nodewise.verdicts.compare import compare_verdict, comparisons, describe, format_span, looks_of
 from nodewise.verdicts.pair import values_of
-from nodewise.verdicts.shape import Shape, shape_notes
+from nodewise.verdicts.shape import Shape, shape_notes, shape_of
 from tests.verdicts.cases import BUSY, Runs, compared, hold, usage
 
 ENERGY = {"energy_j": 12.0, "energy_dram_j": 1.0}
@@ -284,3 +284,13 @@ def test_what_ran_alone_and_costs_something_has_its_currency(tmp_path: Path) -> 
 def test_a_drift_of_one_percent_is_worth_a_word(tmp_path: Path, drift: float | None, said: bool) -> None:
     notes = shape_notes(compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(1.0)}, 6), Shape(drift=drift), 1)
     assert any("grew" in note or "fell" in note for note in notes) is said
+
+
+def test_times_that_drift_gather_nowhere_and_others_do(tmp_path: Path) -> None:
+    def made(name: str, seconds: Callable[[int], float]) -> Shape:
+        runs = Runs(1.0, change=lambda run: {"seconds": seconds(run), "wall_s": seconds(run)})
+        return shape_of(compared(tmp_path / name, {"a": runs, "b": Runs(1.0)}, 60), "a", "compare")
+
+    drifting = made("x", lambda run: 1 + 0.02 * run + (0.2 if run > 29 else 0.0))
+    assert len(drifting.modes) == 1 and drifting.drift is not None
+    assert len(made("y", lambda run: 1.0 + 0.001 * (run * 7 % 5) + 0.3 * (run * 13 % 4 > 1)).modes) == 2

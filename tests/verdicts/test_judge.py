@@ -9,12 +9,15 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.records.experiment import read_experiment
+from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import compare_verdict, looks_of
+from nodewise.verdicts.confirm import promise_of
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.judge import judge_comparison, judge_confirm
+from nodewise.verdicts.judge import judge_comparison, judge_confirm, judge_tune
 from nodewise.verdicts.question import stopped_by
-from tests.verdicts.cases import Runs, compared
+from nodewise.verdicts.tune import tune_verdict
+from tests.verdicts.cases import Runs, compared, tuned
 from tests.verdicts.test_confirm import PROMISE
 
 
@@ -46,3 +49,14 @@ def test_a_baseline_that_nobody_can_read_is_none(tmp_path: Path) -> None:
 def test_a_repetition_says_why_it_stopped(tmp_path: Path) -> None:
     made = compared(tmp_path / "x", {"a": Runs(1.0), "b": Runs(0.8)}, 20, kind="confirm", promise=PROMISE)
     assert judge_confirm(made).comparison.stopped == stopped_by(made) != ""
+
+
+def test_a_tune_is_judged_from_its_runs_and_promises_its_gain(tmp_path: Path) -> None:
+    base, one = Setting(("app",)), Setting(("app",), {"a": 1}, name="one")
+    runs = {base.key: Runs(1.0), one.key: Runs(0.5)}
+    made = tuned(
+        tmp_path / "x", [(base, runs[base.key], [1, 2]), (one, runs[one.key], [1, 2])], runs, candidate=one.key
+    )
+    assert judge_tune(made) == tune_verdict(made, stopped_by(made))
+    promised = promise_of(made)
+    assert (promised.one, promised.other) == (base.key, one.key) and promised.low < 2 < promised.high

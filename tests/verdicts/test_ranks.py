@@ -59,3 +59,8 @@ def test_the_ranks_of_a_setting_are_those_that_its_launcher_started(tmp_path: Pa
     table = ranks_of(made, started.key)
     assert table is not None and table.runs == 2 and [row.threads for row in table.rows] == [3, 3]
     assert ranks_of(made, plain.key) is None and ranks_of(made, "no such setting") is None
+
+
+def test_there_are_as_many_ranks_as_the_largest_run_had() -> None:
+    table = rank_table([_run(_part(0, 1.0), _part(1, 1.0)), _run(_part(0, 1.0), _part(1, 1.0), _part(2, 1.0))], "s")
+    assert table is not None and [row.size for row in table.rows] == [3, 3, 3]
