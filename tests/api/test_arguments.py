@@ -144,7 +144,7 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.usefixtures("nothing_runs")
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_an_odd_value_is_taken_or_is_an_error_of_the_family(name: str) -> None:

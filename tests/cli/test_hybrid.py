@@ -58,6 +58,7 @@ def test_ranks_of_mpi4py_divide_the_elements(example: Path, numbers: str) -> Non
     assert json.loads(done.stdout)["metrics"]["items"] == 3 * 20001
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("words", [["0"], ["x"], ["5", "0"], ["5", "1", "other"], ["5", "1", "unit", "more"]])
 def test_what_it_cannot_do_is_one_line(words: list[str]) -> None:
     python = _python()

@@ -56,6 +56,7 @@ def test_pages_are_read_without_a_warning(name: str) -> None:
     assert "nodewise" in done.stdout
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize(
     "words, expected",
     [

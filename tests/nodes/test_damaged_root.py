@@ -41,7 +41,7 @@ def _variants(text: bytes, name: str) -> list[bytes | None]:
     return [junk, *inside]
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("together", [5, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("system", ["cluster_node", "guest", "virtual"])
 @pytest.mark.parametrize("name", sorted(JUNK))

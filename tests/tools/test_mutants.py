@@ -6,6 +6,8 @@ import random
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tools import native_mutants
 from tools.mutants import broken, mutants_of
 from tools.mutate import equivalents, key_of, sample, sources
@@ -100,6 +102,7 @@ def _drawn(files: list[Path]) -> list:
     return random.Random(1).sample(every, 30)
 
 
+@pytest.mark.long
 def test_what_is_named_as_changing_nothing_is_there() -> None:
     from tools.mutate import SOURCES
 

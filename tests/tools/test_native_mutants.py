@@ -87,6 +87,7 @@ def test_only_sources_of_the_program_can_be_broken() -> None:
             sources([name])
 
 
+@pytest.mark.long
 def test_a_broken_source_makes_a_program_with_all_that_the_build_links(tmp_path: Path) -> None:
     native = native_path(native_mutants.PROGRAM).parent
     mutant = native_mutants.mutants_of(native_mutants.FOLDER / "conditions.cpp")[0]

@@ -271,6 +271,7 @@ def sparse_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[st
     return table, _write(tmp_path_factory.mktemp("sparse") / "table.csv", table)
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("variant", ["simd", "randomized"])
 @pytest.mark.parametrize("style", [{}, {"input": "sparse"}, {"memory": "30000000", "block": "997"}])

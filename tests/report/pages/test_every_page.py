@@ -227,8 +227,7 @@ def test_pictures_of_every_page(browser: Browser, page_of: PageOf, tmp_path: Pat
         assert struct.unpack(">I", content[16:20]) == (width,) and len(content) > 10_000
 
 
-@pytest.mark.some(2)
-@pytest.mark.parametrize("kind", ["tune", "study"])
+@pytest.mark.parametrize("kind", ["tune", pytest.param("study", marks=pytest.mark.long)])
 def test_no_figure_waits_for_a_frame(browser: Browser, page_of: PageOf, kind: str) -> None:
     page = browser.new_page(viewport={"width": 900, "height": 600})
     # as in the background, and where a page is printed or pictured as soon as it is loaded
