@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.cli.commands.tune import AXES_HELP, axes_help
+from nodewise.cli.commands.tune import command as tune_command
 from nodewise.cli.main import INDEX
 from tools import manual
 
@@ -22,6 +23,9 @@ def test_files_are_those_that_the_commands_make() -> None:
     assert not stale, "run .venv/bin/python tools/manual.py"
     assert INDEX.read_text() == manual.index(), "run .venv/bin/python tools/manual.py"
     assert AXES_HELP.read_text() == axes_help() + "\n", "run .venv/bin/python tools/manual.py"
+    # the site's pages read it of the option itself
+    (axes,) = (p for p in tune_command.params if "--axes" in p.opts)
+    assert axes.to_info_dict()["help"] == axes_help()
 
 
 def test_the_help_lists_the_commands_without_loading_one() -> None:

@@ -249,8 +249,8 @@ def test_a_word_that_an_option_takes_leads_to_the_option(words: tuple[str, ...],
 @pytest.mark.parametrize(
     ("words", "said", "hint"),
     [
-        (("compare", "true", ""), "error: command 2 is empty", "may be unset"),
-        (("compare", "  ", "true"), "error: command 1 is empty", "may be unset"),
+        (("compare", "true", ""), "error: an empty command", "may be unset"),
+        (("compare", "  ", "true"), "error: an empty command", "may be unset"),
         (("compare", "--json", "-", "true"), "error: - is no command", "--export-json"),
         (("compare", "true", "false", "--export-json"), "'--export-json' requires an argument", "--export-json FILE"),
         (("tune", "--axes"), "'--axes' requires an argument", "write it such as --axes A,B"),

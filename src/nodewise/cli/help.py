@@ -33,18 +33,21 @@ class Example(NamedTuple):
 
 
 class GroupedOption(click.Option):
-    """An option with the heading that it stands under in the help; `help` may be a function, asked when it is shown."""
+    """An option with the heading that it stands under in the help; `help` may be a function, asked when it is read."""
 
     def __init__(self, *args: Any, group: str = OTHER, **kwargs: Any) -> None:
         self._written = kwargs.pop("help") if callable(kwargs.get("help")) else None
         super().__init__(*args, **kwargs)
         self.group = group
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The words and what they do."""
-        if self._written is not None:
-            self.help = self._written()
-        return super().get_help_record(ctx)
+    @property
+    def help(self) -> str | None:
+        """What it does: for the help, the manual's pages and the site alike."""
+        return self._written() if self._written is not None else self._told
+
+    @help.setter  # noqa: A003 - the name is click's
+    def help(self, told: str | None) -> None:
+        self._told = told
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What may follow what is typed: by its own rule, or the values that its metavar names."""

@@ -117,7 +117,8 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
     """
     if not text.strip():
         raise InputError(
-            "an empty command", "write each command as one text, such as: nodewise compare './a 1' './b 1'"
+            "an empty command",
+            "a variable in its place may be unset; each command is one text: nodewise compare './a 1' './b 1'",
         )
     if shell is None:
         shell = "sh" if needs_shell(text) else "none"

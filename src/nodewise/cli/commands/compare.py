@@ -412,9 +412,10 @@ def _likely_causes(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
-    """Raises InputError where the words of one command stand as several: the first is a program, and another is none."""
-    if empty := [n for n, text in enumerate(commands, 1) if not text.strip()]:
-        raise InputError(f"command {empty[0]} is empty", "a variable in its place may be unset")
+    """Raises InputError where the words of one command stand as several (the first is a program, and another is none), or one is the - of a file."""
+    if not all(map(str.strip, commands)):
+        # said of each command by itself
+        return
     if "-" in commands:
         raise InputError(
             "- is no command", "--json prints by itself, and what takes a file has a name such as --export-json"
