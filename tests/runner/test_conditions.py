@@ -3,6 +3,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,47 @@ def test_where_one_of_the_mask_is_not_shown_nothing_is_said_of_the_others(tmp_pa
     text = f"cpu  1 1 1 1 1 1 1 1\ncpu{HERE[0]} 1 1 1 1 1 1 1 1\nintr 5\n"
     sample = run_amid(tmp_path, {"proc/stat": text}, {"proc/stat": text}, mask=tuple(HERE))
     assert ("mask_busy_s" in sample.conditions) is (len(HERE) == 1)
+
+
+def test_a_long_stat_is_read_as_far_as_each_processor_may_have_a_long_line(tmp_path: Path) -> None:
+    room = 4096 + 128 * os.sysconf("SC_NPROCESSORS_CONF")
+    own = f"cpu{HERE[0]} 5 0 0 0 0 0 0 0\n"
+    text = "cpu  9 0 0 0 0 0 0 0\n"
+    text += "cpu9000 " + "1" * (room - len(text) - len(own) - 9) + "\n"
+    for more, seen in ((own, True), (" " * len(own) + own, False)):
+        text_now = text + more
+        conditions = run_amid(tmp_path, {"proc/stat": text_now}, {"proc/stat": text_now}, mask=(HERE[0],)).conditions
+        assert ("mask_busy_s" in conditions) is seen and "busy_s" in conditions
+
+
+def test_of_a_number_31_digits_are_read(tmp_path: Path) -> None:
+    name = f"sys/devices/system/cpu/cpu{HERE[0]}/cpufreq/scaling_cur_freq"
+    for text, hertz in (("2500000".rjust(31, "0"), 2.5e9), ("2500000".rjust(32, "0"), 2.5e8), ("7", 7e3)):
+        conditions = run_amid(tmp_path, {name: text}, {}, mask=(HERE[0],)).conditions
+        if "cycles" in conditions:
+            pytest.skip("the cycles are counted here, so that nobody asks for the clock")
+        assert conditions["frequency_hz"] == hertz
+
+
+def test_no_file_stays_open_and_no_look_takes_long(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for p in HERE:
+        path = root / f"sys/devices/system/cpu/cpu{p}/cpufreq/scaling_cur_freq"
+        path.parent.mkdir(parents=True)
+        path.write_text("2000000\n")
+    (root / "proc").mkdir()
+    (root / "proc/loadavg").write_text("9.0 9.0 9.0 9/99 5\n")
+    open_files = []
+    with LocalLauncher(root=root) as launcher:
+        for _ in range(4):
+            began = time.monotonic()
+            sample = launcher.run(Setting(command=("true",), mask=tuple(HERE)))
+            assert sample.ok and sample.conditions["ready"] == 8 and time.monotonic() - began < 3
+            assert launcher._runner is not None
+            guard = launcher._runner.pid
+            children = Path(f"/proc/{guard}/task/{guard}/children").read_text().split()
+            open_files.append([sorted(Path(f"/proc/{p}/fd").iterdir()) for p in (guard, *children)])
+    assert open_files[1:] == open_files[:-1]
 
 
 @pytest.mark.parametrize(
