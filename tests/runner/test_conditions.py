@@ -93,6 +93,20 @@ def test_load_on_the_memory_of_a_run_is_that_of_its_own_processors_too(tmp_path:
     assert (sample.conditions["mask_busy_s"], sample.conditions["domain_busy_s"]) == (3.0, 5.0)
 
 
+@pytest.mark.parametrize("number", [10, 19, 123])
+def test_processors_are_numbered_by_tens(tmp_path: Path, number: int) -> None:
+    def text(seconds: int) -> str:
+        rest = "".join(
+            f"cpu{p} {9 * seconds * HERTZ} 0 0 0 0 0 0 0\n" for p in range(300) if p not in (HERE[0], number)
+        )
+        own = f"cpu{HERE[0]} 0 0 0 0 0 0 0 0\ncpu{number} {seconds * HERTZ} 0 0 0 0 0 0 0\n"
+        return f"cpu  0 0 0 0 0 0 0 0\n{own}{rest}"[:4000].rpartition("\n")[0] + "\n"
+
+    options = RunOptions(domain=(number,))
+    conditions = run_amid(tmp_path, {"proc/stat": text(0)}, {"proc/stat": text(2)}, (HERE[0],), options).conditions
+    assert conditions["domain_busy_s"] == 2 and conditions["mask_busy_s"] == 0
+
+
 def test_what_is_ready_to_run_is_counted_without_the_one_that_asks(tmp_path: Path) -> None:
     text = "2.80 1.69 1.26 {}/100 25932\n"
     sample = run_amid(tmp_path, {"proc/loadavg": text.format(1)}, {"proc/loadavg": text.format(4)})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """At which level axes that are put back are judged."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,22 @@ def test_so_many_more_blocks_as_the_least_sure_axis_needs() -> None:
     found = Ablations({"a": Ratio(1.1, 0.99, 1.2, 20), "b": Ratio(1.02, 0.9, 1.15, 20)}, 0.01)
     few, many = (found.more_blocks([axis]) for axis in "ab")
     assert few < many == found.more_blocks("ab") == found.more_blocks("ba")
+
+
+def test_where_the_last_interval_already_would_do_one_block_more_is_asked_for() -> None:
+    # a ratio's own middle is not that of its interval: pairs to come have to move it
+    assert Ablations({"a": Ratio(1.5, 0.99, 1.6, 20)}, 0.01).more_blocks("a") == 1
+
+
+def test_of_axes_without_an_interval_the_first_blocks_are_missing() -> None:
+    found = Ablations({"a": None, "b": Ratio(1.1, 0.0, math.inf, 3)}, 0.01)
+    assert found.more_blocks("a") == ablation_blocks(2) and found.more_blocks("b") == ablation_blocks(2) - 3
+
+
+@pytest.mark.parametrize(("most", "said"), [(0, "about {} more would"), (-1, "more than {} more would have to")])
+def test_more_runs_than_anyone_waits_for_are_not_counted(monkeypatch: pytest.MonkeyPatch, most: int, said: str) -> None:
+    found = Ablations({"a": Ratio(1.02, 0.99, 1.05, 20)}, 0.01)
+    runs = 2 * found.more_blocks("a")
+    monkeypatch.setattr("nodewise.verdicts.ablation.MOST_MORE", runs + most)
+    (note,) = found.notes()
+    assert note.endswith(said.format(runs + most))

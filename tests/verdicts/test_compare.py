@@ -294,3 +294,51 @@ def test_times_that_drift_gather_nowhere_and_others_do(tmp_path: Path) -> None:
     drifting = made("x", lambda run: 1 + 0.02 * run + (0.2 if run > 29 else 0.0))
     assert len(drifting.modes) == 1 and drifting.drift is not None
     assert len(made("y", lambda run: 1.0 + 0.001 * (run * 7 % 5) + 0.3 * (run * 13 % 4 > 1)).modes) == 2
+
+
+@pytest.mark.parametrize(
+    ("wall", "cpu", "said"),
+    [(0.2, 0.1, True), (0.2, 0.14, False), (0.010, 0.0045, True), (0.010, 0.0055, False), (0.2, 0.0, True)],
+)
+def test_what_waits_half_of_its_time_and_five_milliseconds_is_said_to_wait(
+    tmp_path: Path, wall: float, cpu: float, said: bool
+) -> None:
+    runs = {n: Runs(wall, 0.001, {"usage": usage(cpu)}) for n in "ab"}
+    warnings = compare_verdict(compared(tmp_path / "x", runs), "runs").warnings
+    assert any("it waits for something else" in w for w in warnings) is said
+
+
+@pytest.mark.parametrize(
+    ("marked", "blocks", "said"), [(1, 4, "1 of 4 runs was"), (2, 8, "2 of 8 runs were"), (2, 10, "")]
+)
+def test_more_than_a_fifth_of_disturbed_runs_is_said(tmp_path: Path, marked: int, blocks: int, said: str) -> None:
+    runs = {"a": Runs(1.0, change=_marked(set(range(marked)))), "b": Runs(0.5)}
+    warnings = compare_verdict(compared(tmp_path / "x", runs, blocks), "runs").warnings
+    found = [w for w in warnings if "disturbed; `nodewise quiet` says by what" in w]
+    assert found == ([f"a: {said} disturbed; `nodewise quiet` says by what"] if said else [])
+
+
+def test_one_that_failed_to_warm_up_is_said_to_have_failed_there(tmp_path: Path) -> None:
+    runs = {"a": Runs(1.0), "b": Runs(0.9, missing=frozenset(range(20)))}
+    experiment = compared(tmp_path / "x", runs, warmed=("a", "b!"))
+    assert (
+        "b: failed in the warm-up and was left out from then on: exit code 3"
+        in compare_verdict(experiment, "runs").warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "needed"),
+    [
+        ("b", "b", ""),
+        ("app --token=tr0ub4dor --password=c0rrecth0rse", "b", "TOKEN, PASSWORD"),
+        ("b", "--password=c0rrecth0rse", "PASSWORD"),
+    ],
+)
+def test_variables_that_stand_for_secrets_are_to_be_set(tmp_path: Path, text: str, name: str, needed: str) -> None:
+    named = [{"name": n, "text": t, "shell": None, "steps": {}} for n, t in (("a", "a"), (name, text))]
+    experiment = compared(tmp_path / "x", {"a": Runs(1.0), name: Runs(0.5)}, contenders=named)
+    said = [w for w in compare_verdict(experiment, "decided").warnings if "to be set" in w]
+    assert [w.partition(" to be set")[0] for w in said] == (
+        [f"what is printed of the commands needs {needed}"] if needed else []
+    )

@@ -26,3 +26,9 @@ def test_what_a_program_leaves_is_said_and_counted(tmp_path: Path) -> None:
     assert verdict.contenders[0].disturbed == made // 2
     warnings = verdict.warnings
     assert f"a: {LEFT} (in {made // 2} of {made} runs)" in warnings
+
+
+def test_the_last_run_that_left_something_is_the_one_that_is_told_of(tmp_path: Path) -> None:
+    marks = {n: {"marks": (f"{LEFT} {n}",)} for n in (1, 4, 7)}
+    experiment = compared(tmp_path / "x", {"a": Runs(1.0, change=lambda n: marks.get(n, {})), "b": Runs(0.5)}, 9)
+    assert left_behind_notes(experiment, "a") == [f"{LEFT} 7 (in 3 of 9 runs)"]

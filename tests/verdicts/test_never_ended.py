@@ -10,7 +10,7 @@ from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.never_ended import cut_off_notes, given_up, why_no_other
+from nodewise.verdicts.never_ended import cut_counts, cut_off_notes, given_up, why_no_other
 from nodewise.verdicts.tune import CONFIRM
 from tests.questions import tune_question
 
@@ -116,3 +116,8 @@ def test_how_several_went_is_joined(tmp_path: Path) -> None:
 
 def test_of_a_setting_without_values_no_value_is_to_blame(tmp_path: Path) -> None:
     assert not any("=" in note for note in cut_off_notes(_tuned(tmp_path / "x", [(setting("s"), "c")]), CONFIRM))
+
+
+def test_runs_are_counted_with_the_longest_that_was_cut_off(tmp_path: Path) -> None:
+    experiment = _tuned(tmp_path / "x", [(setting("s", a=1), ".c.cx"), (setting("t", a=2), ".x")])
+    assert cut_counts(experiment, "s") == (5, 2, 4.0) and cut_counts(experiment, "t") == (2, 0, 0.0)

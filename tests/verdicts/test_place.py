@@ -58,3 +58,12 @@ def test_one_thread_that_is_held_to_less_is_bound() -> None:
     places = Placement("list", (tuple(two.allowed), tuple(two.allowed)[:1]), (2,))
     assert is_bound(two, places)
     assert not is_bound(two, Placement("list", (tuple(two.allowed),) * 2, (2,)))
+
+
+def test_what_holds_this_program_holds_the_one_that_is_launched() -> None:
+    narrow = replace(MACHINE, source="live", narrowed=True)
+    launched = replace(_place("os", threads=2), machine=narrow).launch()
+    assert launched is not None and launched.words == ("taskset", "-c", "0-3")
+    assert launched.env == {"OMP_NUM_THREADS": "2"}
+    uncounted = replace(_place("os"), machine=narrow).launch()
+    assert uncounted is not None and (uncounted.words, uncounted.env) == (launched.words, {})

@@ -7,7 +7,20 @@ from pathlib import Path
 import pytest
 
 from nodewise.studies.commands import Contender
-from nodewise.verdicts.roofline import KernelPoint, Role, Roof, RoofKind, RooflineSeries, RoofPoint, _measured, bound_of
+from nodewise.verdicts.roofline import (
+    ABOVE_ROOF,
+    Bound,
+    Kernel,
+    KernelPoint,
+    Role,
+    Roof,
+    RoofKind,
+    RooflineSeries,
+    RoofPoint,
+    _measured,
+    _sentence,
+    bound_of,
+)
 from tests.report.stored import roofline_result
 from tests.verdicts.cases import hold
 
@@ -79,3 +92,32 @@ def test_a_roof_is_the_highest_of_the_variants_that_ran() -> None:
     ]
     (roof,) = _measured([kernel, *every])
     assert (roof.name, roof.variant, roof.rate, roof.median) == ("L1", "fast", 16.0, 8.0 / 0.75)
+
+
+def test_work_that_was_not_counted_is_no_roof() -> None:
+    what = RoofPoint("L1", RoofKind.BANDWIDTH, "a", {})
+    (roof,) = _measured([RooflineSeries(Contender("a", "variant", ("a",)), "s", what, None, [0.5], {"flops": 8.0})])
+    assert (roof.rate, roof.median) == (0.0, 0.0)
+
+
+def test_the_nearest_is_of_those_that_are_the_best_of_their_study() -> None:
+    def kernel(name: str, role: Role, share: float | None) -> Kernel:
+        bound = Bound("f64 peak", None if share is None else "f64 peak", 1.0, share)
+        return Kernel("s", name, role, {}, 1.0, None, 1.0, None, 1.0, None, None, bound)
+
+    kernels = [kernel("a", Role.BEST, 0.25), kernel("b", Role.BEST, 0.5), kernel("c", Role.BEST, None)]
+    other = next(role for role in Role if role is not Role.BEST)
+    said = _sentence([*kernels, kernel("d", other, 0.75)], 1, 2.0)
+    assert said.split(" · ")[1:] == ["nearest to its roof: s b, 50% of f64 peak", "1 block in 2 s"]
+    assert len(_sentence([kernel("d", other, 0.75)], 3, 2.0).split(" · ")) == 2
+
+
+def test_a_kernel_as_high_as_a_roof_may_be_measured_is_below_it() -> None:
+    # noise: a little above is still that roof's
+    assert bound_of(1.0, 20.0 * ABOVE_ROOF, "f64 peak", ROOFS).name == "memory"
+    assert bound_of(1.0, 20.0 * ABOVE_ROOF * 1.001, "f64 peak", ROOFS).name != "memory"
+
+
+def test_series_are_told_apart_by_study_contender_and_knobs() -> None:
+    one = RooflineSeries(Contender("c", "variant", ("c",)), "s", KernelPoint({"k": "1", "l": "2"}, "f64 peak", "c"))
+    assert one.key == "s c k=1 l=2" and not one.ran

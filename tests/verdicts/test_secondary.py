@@ -22,7 +22,7 @@ from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict
-from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, metric_notes
+from nodewise.verdicts.secondary import _MEMORY_DIFFERS, MetricSummary, SecondaryMetrics, _differ, metric_notes
 from nodewise.verdicts.secondary import _noise as secondary_noise
 from nodewise.verdicts.stored import stored
 from tests.questions import compare_question
@@ -232,3 +232,8 @@ def test_the_noise_of_a_lone_run_is_that_of_those_that_ran_again() -> None:
     alone = [dataclasses.replace(_row(f"lone {n}", 3.0 + n, 300.0, runs=1), mad=0.0) for n in range(4)]
     rows = [_row("often", 1.0, 100.0), _row("lucky", 0.99, 99.0, runs=1)]
     assert secondary.pareto_fronts([*rows, *alone])["energy_j"] == ("often",)
+
+
+def test_values_differ_from_a_quarter_more_on() -> None:
+    assert not _differ([100.0, 100.0 * _MEMORY_DIFFERS]) and _differ([100.0, 100.0 * _MEMORY_DIFFERS + 1, 101.0])
+    assert not _differ([]) and not _differ([5.0])

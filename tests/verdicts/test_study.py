@@ -122,6 +122,26 @@ def test_a_peer_that_hardly_ran_leaves_open_which_is_the_fastest() -> None:
     assert (pair.verdict, pair.low) == ("undecided", None) and "too few" in pair.reason
 
 
+def test_of_several_peers_the_one_that_shares_the_fewest_blocks_says_how_many_decided() -> None:
+    for short in ("peer1", "peer2"):
+        made = _series({"mine": 0.05, "peer1": 0.1, "peer2": 0.2}, 25, 0.01)
+        shorter = next(one for one in made if one.contender.name == short)
+        for block in range(18, 25):
+            del shorter.times[block]
+        pair = _pair(_rows(made, 25)["mine"])
+        assert (pair.verdict, pair.one, pair.pairs) == ("faster", "peer1", 18), short
+
+
+def test_the_work_of_a_limit_is_what_it_stands_for_and_of_others_what_they_counted() -> None:
+    limit = MachineLimit(Limit("bandwidth", "read", per="bytes"), Contender("bandwidth read", "limit", ()), memory=True)
+    assert Series(limit.contender, limit, {"bytes": 5e7}).work_of("bytes") == 5e7
+    (one,) = _series({"mine": 0.05}, 3, 0.01)
+    assert one.work_of("items") == 1e6 and one.work_of("bytes") is None
+    both = Series(limit.contender, limit, {"bytes": 5e7})
+    both.metrics["bytes"] = [7.0]
+    assert both.work_of("bytes") == 5e7
+
+
 def test_below_six_blocks_there_is_no_best_and_no_headline() -> None:
     found = study_verdict(_series({"mine": 0.01, "peer": 0.1}, 5, 0.01), IS, {}, 1, 5, seconds_spent=3.0)
     assert (found.best, found.best_peer, found.verdict, found.headline) == (None, None, None, "No answer yet")
