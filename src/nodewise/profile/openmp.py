@@ -48,7 +48,7 @@ class TeamThread:
     """A thread of a team, in seconds: how long it was seen, which is the sum of the others.
 
     `alone_s` is the initial thread's time in no region, `work_s` work in regions, `barrier_s` at barriers, `idle_s` with nothing to do while the initial thread worked alone,
-    `other_s` waiting for something else, or held back by others.
+    `other_s` waiting for something else, or preempted by others.
     """
 
     tid: int

@@ -82,7 +82,7 @@ class LineShare:
 
 @dataclass(frozen=True)
 class ThreadShare:
-    """A thread: its part of all samples of work, and in seconds how long it was seen, waited, and was held back by others.
+    """A thread: its part of all samples of work, and in seconds how long it was observed, waited, and was preempted.
 
     `rank` is that of its MPI process, None where there are none.
     """

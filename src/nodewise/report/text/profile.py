@@ -53,7 +53,7 @@ def profile_text(result: ProfileResult, top: int = 15, width: int = 80, since: S
     lines += [
         "",
         *_table(
-            (*(("rank",) if ranked else ()), "work", "seen", "waited", "held back", "thread"),
+            (*(("rank",) if ranked else ()), "work", "observed", "waited", "preempted", "thread"),
             [
                 (
                     *((str(t.rank),) if ranked else ()),
@@ -131,7 +131,7 @@ def openmp_sentence(share: OpenMPShare) -> str:
 
 
 #: The columns of a team's threads: those between the first and the last add up to the first.
-OPENMP_HEADS = ("seen", "alone", "work", "at barriers", "idle", "elsewhere", "thread")
+OPENMP_HEADS = ("observed", "serial", "parallel", "barriers", "idle", "other", "thread")
 
 
 def openmp_row(thread: TeamThread) -> tuple[str, ...]:
