@@ -268,6 +268,12 @@ def _more(stopped: str, experiment: Experiment) -> str:
 
 def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped: str, warmup: int) -> tuple[str, ...]:
     found = [(row.name, kind, text) for row in rows for kind, text in _notes(experiment, row, stopped, warmup)]
+    noisy = {name for name, kind, _ in found if kind == "noise"}
+    if len(noisy) < _SHARED:
+        # why a pair is not decided says already that both were disturbed
+        open_pairs = [p for row in rows if row.name in noisy and (p := row.against_reference) is not None and p.busy]
+        said = {name for pair in open_pairs for name in (pair.one, pair.other)}
+        found = [f for f in found if f[1] != "disturbed" or f[0] not in said]
     counts = Counter(kind for _, kind, _ in found)
     warnings: dict[str, None] = {}
     for name, kind, text in found:
@@ -335,7 +341,7 @@ def _stopped_note(experiment: Experiment, row: ContenderSummary) -> list[str]:
 def _open(pair: PairVerdict, more: str) -> str:
     """Why a pair is not decided, and what would decide it."""
     if pair.busy:
-        return f"undecided: {pair.reason}; {WHEN_BUSY}"
+        return f"undecided: {pair.reason}; `nodewise quiet` says with what, {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
     return f"noise hides the answer after {format_count(pair.pairs, 'run')}, {format_span(pair.low, pair.high)} is possible{more}"
