@@ -105,9 +105,14 @@ def told(mutant: Mutant) -> str:
 
 
 def kill(pid: int) -> None:
-    """A process and all that it started in its session."""
+    """A process and all that is still in its session; some of that has a group of its own, such as a runner."""
     with contextlib.suppress(OSError):
         os.killpg(pid, signal.SIGKILL)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # behind the name: state, parent, group, session
+            if int(stat.read_bytes().rpartition(b")")[2].split()[3]) == pid:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
 
 
 def _last_words(folder: Path) -> str:

@@ -93,6 +93,18 @@ def test_load_on_the_memory_of_a_run_is_that_of_its_own_processors_too(tmp_path:
     assert (sample.conditions["mask_busy_s"], sample.conditions["domain_busy_s"]) == (3.0, 5.0)
 
 
+def test_what_may_be_used_is_what_this_process_may_use(tmp_path: Path) -> None:
+    if len(HERE) < 2:
+        pytest.skip("it takes two processors to leave one")
+    os.sched_setaffinity(0, HERE[:1])
+    try:
+        busy = dict.fromkeys(HERE, 1.0)
+        conditions = run_amid(tmp_path, {"proc/stat": stat({}, {})}, {"proc/stat": stat(busy, {})}).conditions
+    finally:
+        os.sched_setaffinity(0, HERE)
+    assert conditions["processors"] == conditions["mask_busy_s"] == 1
+
+
 @pytest.mark.parametrize("number", [10, 19, 123])
 def test_processors_are_numbered_by_tens(tmp_path: Path, number: int) -> None:
     def text(seconds: int) -> str:

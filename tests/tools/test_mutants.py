@@ -2,7 +2,12 @@
 """Lines broken on purpose: what is changed and what is left alone, one change at a time."""
 
 import ast
+import contextlib
+import os
 import random
+import signal
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +15,7 @@ import pytest
 
 from tools import native_mutants
 from tools.mutants import broken, mutants_of
-from tools.mutate import equivalents, key_of, sample, sources
+from tools.mutate import equivalents, key_of, kill, sample, sources
 
 CODE = '''"""A module."""
 
@@ -116,3 +121,19 @@ def test_what_is_named_as_changing_nothing_is_there() -> None:
         assert (function, change) in known(file), (
             f"{file}: {function}: {change} is no longer a line that can be broken so"
         )
+
+
+def test_of_a_mutant_nothing_goes_on_that_made_a_group_of_its_own() -> None:
+    inner = "import os, subprocess; c = subprocess.Popen(['sleep', '60'], process_group=0); print(c.pid, flush=True); os._exit(0)"
+    code = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {inner!r}]); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as mutant:
+        assert mutant.stdout is not None
+        orphan = int(mutant.stdout.readline())
+        try:
+            kill(mutant.pid)
+            assert mutant.wait(10) == -signal.SIGKILL
+            state = Path(f"/proc/{orphan}/stat")
+            assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "XZ"
+        finally:
+            with contextlib.suppress(OSError):
+                os.kill(orphan, signal.SIGKILL)
